@@ -1,0 +1,1 @@
+"""The rules: no input, no output, no clock; everything a decision needs is handed in."""
