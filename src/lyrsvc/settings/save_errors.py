@@ -1,0 +1,58 @@
+"""Why a save was refused; each class is one answer of the page and the API.
+
+::
+
+    ConfigError
+    ├── FileInvalid        the file is broken right now
+    └── ValidationFailed   the file would not be good any more; knows each setting
+    Refused
+    ├── SaveBusy           somebody else saves
+    ├── Stale              the value is not the one the caller saw
+    ├── SettingsReadOnly   the file cannot be written
+    └── DiskFailed         no space, or the disk answers with errors
+"""
+
+from collections.abc import Sequence
+
+from lyrsvc.core.errors import ConfigError, Refused
+from lyrsvc.settings.findings import Finding
+
+
+class FileInvalid(ConfigError):
+    """The settings file is broken right now."""
+
+    code = "file_invalid"
+
+
+class ValidationFailed(ConfigError):
+    """The settings would not be good any more; ``findings`` names each of them."""
+
+    code = "validation_failed"
+
+    def __init__(self, findings: Sequence[Finding], faults: Sequence[str]) -> None:
+        super().__init__(faults)
+        self.findings = tuple(findings)
+
+
+class SaveBusy(Refused):
+    """Somebody else is saving."""
+
+    code = "busy"
+
+
+class Stale(Refused):
+    """A setting no longer has the value the caller saw."""
+
+    code = "stale"
+
+
+class SettingsReadOnly(Refused):
+    """The settings file cannot be written by this user."""
+
+    code = "settings_read_only"
+
+
+class DiskFailed(Refused):
+    """The disk is full or answers with errors; the file is the old one."""
+
+    code = "storage"
