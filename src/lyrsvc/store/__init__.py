@@ -1,0 +1,1 @@
+"""Everything SQL: the only rooms that know how rows look."""

@@ -1,0 +1,126 @@
+"""The table ``libraries``: registered roots and what they override."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lyrsvc.core.errors import NotFound, Refused
+from lyrsvc.core.library import Library, name_key
+from lyrsvc.core.ptext import clean_text, from_ptext, path_hash, to_ptext
+from lyrsvc.store.moments import from_db, to_db
+
+if TYPE_CHECKING:
+    from lyrsvc.store.engine import Row
+    from lyrsvc.store.transaction import Tx
+
+
+def add(
+    tx: "Tx",
+    *,
+    name: str,
+    path: Path,
+    now: datetime,
+    enrich: bool | None = None,
+    detect_instrumental: bool | None = None,
+) -> Library:
+    """Register a root; refuse one that is there already and a name that is taken."""
+    name = clean_text(name)
+    if same := tx.first(
+        "SELECT name FROM libraries WHERE path_hash = :hash", hash=path_hash(os.fspath(path))
+    ):
+        raise Refused(
+            f'{path} is already library "{same["name"]}"; use library update {same["name"]}'
+        )
+    if taken := tx.first("SELECT id FROM libraries WHERE name_key = :key", key=name_key(name)):
+        raise Refused(f'library {taken["id"]} is already named "{name}"; choose another --name')
+    row = tx.first(
+        """
+        INSERT INTO libraries (name, name_key, path, path_hash, enrich, detect_instrumental,
+                               created_at, updated_at)
+        VALUES (:name, :name_key, :path, :path_hash, :enrich, :detect_instrumental, :now, :now)
+        RETURNING *
+        """,
+        name=name,
+        name_key=name_key(name),
+        path=to_ptext(os.fspath(path)),
+        path_hash=path_hash(os.fspath(path)),
+        enrich=_from_flag(enrich),
+        detect_instrumental=_from_flag(detect_instrumental),
+        now=to_db(now),
+    )
+    assert row is not None  # noqa: S101 - an INSERT that did not raise gives its row back
+    return _library(row)
+
+
+def get(tx: "Tx", library_id: int) -> Library:
+    """Give the library with this id, or raise ``NotFound``."""
+    row = tx.first("SELECT * FROM libraries WHERE id = :id", id=library_id)
+    if row is None:
+        raise _unknown(tx, str(library_id))
+    return _library(row)
+
+
+def all_libraries(tx: "Tx") -> list[Library]:
+    """Give every library, by id."""
+    return [_library(row) for row in tx.each("SELECT * FROM libraries ORDER BY id")]
+
+
+def count_files(tx: "Tx") -> dict[int, int]:
+    """Give the number of audio files of each library that has any."""
+    rows = tx.each("SELECT name, n FROM counts WHERE name LIKE 'files.%'")
+    return {int(row["name"].removeprefix("files.")): row["n"] for row in rows}
+
+
+def find(tx: "Tx", name_or_id: str) -> Library:
+    """Give the library a user means; digits are tried as an id and as a name."""
+    rows = tx.all(
+        "SELECT * FROM libraries WHERE id = :id OR name_key = :key ORDER BY id",
+        id=_as_id(name_or_id),
+        key=name_key(name_or_id),
+    )
+    if not rows:
+        raise _unknown(tx, name_or_id)
+    if len(rows) > 1:
+        candidates = ", ".join(f'{row["id"]} "{row["name"]}"' for row in rows)
+        raise Refused(f'"{name_or_id}" fits several libraries: {candidates}; name one by its id')
+    return _library(rows[0])
+
+
+def free_name(tx: "Tx", wanted: str) -> str:
+    """Give the wanted name, or with ``-2``, ``-3``, … the first one nobody has."""
+    name, number = wanted, 1
+    while tx.first("SELECT id FROM libraries WHERE name_key = :key", key=name_key(name)):
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def _library(row: "Row") -> Library:
+    return Library(
+        id=row["id"],
+        name=row["name"],
+        path=Path(from_ptext(row["path"])),
+        enrich=_to_flag(row["enrich"]),
+        detect_instrumental=_to_flag(row["detect_instrumental"]),
+        last_ok_scan_at=from_db(row["last_ok_scan_at"]),
+        created_at=from_db(row["created_at"]),
+        updated_at=from_db(row["updated_at"]),
+    )
+
+
+def _unknown(tx: "Tx", name_or_id: str) -> NotFound:
+    names = ", ".join(row["name"] for row in tx.each("SELECT name FROM libraries ORDER BY name"))
+    return NotFound(f'no library "{name_or_id}"; known: {names or "none"}')
+
+
+def _as_id(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def _from_flag(value: bool | None) -> int | None:  # noqa: FBT001 - it is the value itself
+    return None if value is None else int(value)
+
+
+def _to_flag(value: int | None) -> bool | None:
+    return None if value is None else bool(value)

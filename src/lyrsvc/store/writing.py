@@ -1,0 +1,260 @@
+"""The one writer: group commit.
+
+One thread owns one connection. Operations that wait are run in one transaction,
+each behind its own mark, and their callers are answered after the commit: an
+answer means durable. One fsync serves up to 64 callers.
+"""
+
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
+from lyrsvc.store.transaction import Tx
+
+if TYPE_CHECKING:
+    from lyrsvc.store.engine import Link
+
+T = TypeVar("T")
+
+BATCH_OPERATIONS: Final = 64
+BATCH_S: Final = 0.005
+BUSY_SLICE_S: Final = 0.25
+"""How long one try to begin may last, before expired operations are answered."""
+LEAST_WAIT_S: Final = 0.05
+LONGEST_WAIT_S: Final = 86_400.0
+EXIT_WAIT_S: Final = 10.0
+
+
+class Pending(Generic[T]):
+    """An operation on its way; ``result`` waits until it is durable."""
+
+    __slots__ = (
+        "_answered",
+        "_begun",
+        "_bulk",
+        "_error",
+        "_expires",
+        "_operation",
+        "_value",
+        "_writer",
+    )
+
+    def __init__(
+        self, operation: Callable[[Tx], T], *, bulk: bool, wait_s: float, writer: "Writer"
+    ) -> None:
+        self._operation = operation
+        self._bulk = bulk
+        self._expires = time.monotonic() + wait_s
+        self._writer = writer
+        self._begun = False
+        self._value: T | None = None
+        self._error: BaseException | None = None
+        self._answered = threading.Lock()
+        self._answered.acquire()  # released by the answer
+
+    def result(self) -> T:
+        """Wait for the commit; give what the operation gave, or raise what it raised.
+
+        Raises ``StoreBusy`` when the operation could not begin within its ``wait_s``.
+        """
+        self._writer.refuse_own_thread()
+        patience_s = min(max(self._expires - time.monotonic(), LEAST_WAIT_S), LONGEST_WAIT_S)
+        if not self._answered.acquire(timeout=patience_s):
+            self._writer.withdraw(self)
+            self._answered.acquire()
+        self._answered.release()
+        if self._error is not None:
+            raise self._error
+        return cast("T", self._value)
+
+    def _perform(self, link: "Link") -> None:
+        """Run the operation behind its own mark; whatever it raises belongs to its caller."""
+        tx = Tx(link)
+        try:
+            link.set_mark()
+            self._value = self._operation(tx)
+            tx.end()
+            link.release_mark()
+        except BaseException as error:  # noqa: BLE001 - the caller gets whatever it raised
+            self._error = error
+            tx.end()
+            link.undo_to_mark()
+
+    def _answer(self, error: BaseException | None = None) -> None:
+        if self._error is None:
+            self._error = error
+        self._answered.release()
+
+
+class Writer:
+    """Runs operations in the order of their urgency; its thread starts with the first one."""
+
+    def __init__(self, open_writer: "Callable[[float], Link]") -> None:
+        self._open_writer = open_writer
+        self._link: Link | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._urgent: deque[Pending[Any]] = deque()
+        self._bulk: deque[Pending[Any]] = deque()
+        self._closing = False
+        self._idle = False
+        self._pid = os.getpid()
+
+    def submit(self, operation: Callable[[Tx], T], *, bulk: bool, wait_s: float) -> Pending[T]:
+        """Queue an operation; bulk ones yield to all others."""
+        self.refuse_own_thread()
+        pending = Pending(operation, bulk=bulk, wait_s=wait_s, writer=self)
+        with self._lock:
+            if self._closing:
+                raise StoreError("the database is closed")
+            (self._bulk if bulk else self._urgent).append(pending)
+            if self._thread is None:
+                self._start()
+            if self._idle:
+                self._changed.notify()
+        return pending
+
+    def withdraw(self, pending: Pending[Any]) -> None:
+        """Answer an operation that has not begun in time."""
+        with self._changed:
+            if not pending._begun:
+                pending._begun = True
+                pending._answer(_too_busy())
+
+    def refuse_own_thread(self) -> None:
+        """Raise where waiting would never end: inside an operation, or after a fork."""
+        if self._thread is not None and self._thread.ident == threading.get_ident():
+            raise StoreError("a write was asked for inside a write; use the Tx at hand")
+        if self._pid != os.getpid():
+            raise StoreError("the database was opened before a fork; open it again in the child")
+
+    def close(self, *, wait_s: float | None = None) -> None:
+        """Finish what is queued and stop the thread; may be called twice."""
+        if self._pid != os.getpid():
+            return
+        self.refuse_own_thread()
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(wait_s)
+            atexit.unregister(self._close_at_exit)
+
+    def _start(self) -> None:
+        # A daemon, so that a forgotten database never keeps the interpreter alive.
+        self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
+        self._thread.start()
+        atexit.register(self._close_at_exit)
+
+    def _close_at_exit(self) -> None:
+        self.close(wait_s=EXIT_WAIT_S)
+
+    def _serve(self) -> None:
+        while self._wait_for_work():
+            batch: list[Pending[Any]] = []
+            try:
+                self._run_batch(batch)
+            except BaseException as error:  # noqa: BLE001 - the writer outlives every failure
+                self._drop_link()
+                self._fail(batch, error)
+        self._drop_link()
+
+    def _wait_for_work(self) -> bool:
+        with self._changed:
+            while not (self._urgent or self._bulk):
+                if self._closing:
+                    return False
+                self._idle = True
+                self._changed.wait()
+                self._idle = False
+            return True
+
+    def _run_batch(self, batch: list[Pending[Any]]) -> None:
+        link = self._begin()
+        if link is None:
+            return
+        ends = time.monotonic() + BATCH_S
+        urgent_only = False
+        while len(batch) < BATCH_OPERATIONS:
+            pending = self._take(urgent_only=urgent_only)
+            if pending is None:
+                break
+            batch.append(pending)
+            pending._perform(link)
+            if pending._error is not None and not link.in_transaction:
+                raise StorageFailed("the transaction was lost; try again") from pending._error
+            # Bulk work must not hold back the answers of urgent operations.
+            urgent_only = urgent_only or not pending._bulk
+            if time.monotonic() >= ends:
+                break
+        link.commit()
+        for pending in batch:
+            pending._answer()
+
+    def _begin(self) -> "Link | None":
+        """Begin a transaction; None when every operation ran out of patience before."""
+        while True:
+            try:
+                if self._link is None:
+                    self._link = self._open_writer(BUSY_SLICE_S)
+                self._link.begin(wait_s=BUSY_SLICE_S)
+            except StoreBusy:
+                if self._drop_expired():
+                    return None
+            else:
+                return self._link
+
+    def _take(self, *, urgent_only: bool) -> Pending[Any] | None:
+        with self._lock:
+            queues = (self._urgent,) if urgent_only else (self._urgent, self._bulk)
+            for queue in queues:
+                while queue:
+                    pending = queue.popleft()
+                    if not pending._begun:
+                        pending._begun = True
+                        return pending
+        return None
+
+    def _drop_expired(self) -> bool:
+        """Answer operations whose time is over; tell whether none is left."""
+        now = time.monotonic()
+        with self._changed:
+            for queue in (self._urgent, self._bulk):
+                waiting = [pending for pending in queue if not pending._begun]
+                queue.clear()
+                for pending in waiting:
+                    if pending._expires > now:
+                        queue.append(pending)
+                    else:
+                        pending._begun = True
+                        pending._answer(_too_busy())
+            return not (self._urgent or self._bulk)
+
+    def _fail(self, batch: list[Pending[Any]], error: BaseException) -> None:
+        """Answer a batch that came to nothing; when none could begin, only the most urgent."""
+        for pending in batch:
+            pending._answer(_own_copy(error, StorageFailed))
+        if not batch and (first := self._take(urgent_only=False)):
+            first._answer(_own_copy(error, type(error)))
+
+    def _drop_link(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+
+def _too_busy() -> StoreBusy:
+    return StoreBusy("the database is held by another process; try again")
+
+
+def _own_copy(error: BaseException, kind: type[BaseException]) -> StoreError:
+    """Give each caller an error of its own, for each adds its own traceback."""
+    own = (kind if issubclass(kind, StoreError) else StorageFailed)(str(error) or repr(error))
+    own.__cause__ = error
+    return own

@@ -1,0 +1,177 @@
+"""Reading: one state for a block, within a deadline, in nobody's way."""
+
+import threading
+import time
+
+import pytest
+
+from lyrsvc.core.errors import StoreBusy, StoreError
+from lyrsvc.store.database import Database
+
+ENDLESS = """
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+    SELECT {what} FROM numbers
+"""
+
+
+def remember(name):
+    return lambda tx: tx.run("INSERT INTO meta VALUES (:name, '', 'x', 'x')", name=name)
+
+
+def test_a_block_sees_one_state_whatever_is_written_meanwhile(db):
+    with db.read() as tx:
+        assert tx.value("SELECT count(*) FROM meta") == 0
+        db.write(remember("a"))
+        assert tx.value("SELECT count(*) FROM meta") == 0
+    with db.read() as tx:
+        assert tx.value("SELECT count(*) FROM meta") == 1
+
+
+def test_reading_never_blocks_a_writer(db):
+    with db.read() as tx:
+        rows = tx.each("SELECT name FROM counts")
+        next(rows)
+        began = time.monotonic()
+        for number in range(20):
+            db.write(remember(str(number)), wait_s=1)
+        assert time.monotonic() - began < 5
+        assert len(list(rows)) == 10
+
+
+def test_a_statement_beyond_the_deadline_is_ended(db):
+    began = time.monotonic()
+    with pytest.raises(StoreError, match=r"longer than 0\.2 s"), db.read(deadline_s=0.2) as tx:
+        tx.value(ENDLESS.format(what="count(*)"))
+    assert time.monotonic() - began < 5
+
+    with db.read() as tx:
+        assert tx.value("SELECT 1") == 1
+
+
+def test_the_deadline_of_one_block_does_not_bind_the_next(db):
+    with db.read(deadline_s=0.01) as tx:
+        tx.value("SELECT 1")
+    with db.read(deadline_s=None) as tx:
+        assert len(tx.all(ENDLESS.format(what="n") + "LIMIT 200000")) == 200_000
+
+
+def test_time_spent_with_the_rows_does_not_count_against_the_deadline(db):
+    with db.read(deadline_s=0.2) as tx:
+        rows = tx.each(ENDLESS.format(what="n") + "LIMIT 60000")
+        for row in rows:
+            if row["n"] == 30_000:
+                threading.Event().wait(0.3)
+        assert row["n"] == 60_000
+
+
+def test_a_read_cannot_write(db):
+    with pytest.raises(StoreError, match="use write"), db.read() as tx:
+        tx.run("DELETE FROM counts")
+    with pytest.raises(StoreError, match="use write"), db.read() as tx:
+        tx.run("CREATE TABLE t (a)")
+
+
+def test_readers_are_read_only_twice(db):
+    with db.read() as tx:
+        assert tx.value("PRAGMA query_only") == 1
+        assert tx.value("PRAGMA foreign_keys") == 1
+
+
+def test_four_blocks_may_be_open_at_once_and_a_fifth_is_told(db):
+    with db.read() as one, db.read() as two, db.read() as three, db.read() as four:
+        assert [tx.value("SELECT 1") for tx in (one, two, three, four)] == [1] * 4
+        with pytest.raises(StoreBusy, match="in use"), db.read(deadline_s=0.05):
+            pass
+    with db.read(deadline_s=0.05) as tx:
+        assert tx.value("SELECT 1") == 1
+
+
+def test_a_waiting_reader_gets_the_next_free_connection(db):
+    answers = []
+
+    def ask():
+        with db.read() as tx:
+            answers.append(tx.value("SELECT 1"))
+
+    with db.read(), db.read(), db.read(), db.read():
+        waiter = threading.Thread(target=ask)
+        waiter.start()
+    waiter.join(20)
+    assert answers == [1]
+
+
+def test_an_error_inside_the_block_gives_the_connection_back(db):
+    for _ in range(10):
+        with pytest.raises(ZeroDivisionError), db.read(deadline_s=0.5):
+            raise ZeroDivisionError
+
+
+def test_rows_are_dictionaries_in_the_order_of_the_columns(db):
+    with db.read() as tx:
+        row = tx.first("SELECT :a AS a, :b AS b, NULL AS c", a="ä", b=b"\0\xff")
+        assert list(row.items()) == [("a", "ä"), ("b", b"\0\xff"), ("c", None)]
+        assert tx.first("SELECT 1 AS a WHERE 0") is None
+        assert tx.value("SELECT 1 WHERE 0") is None
+        assert tx.all("SELECT 1 AS a WHERE 0") == []
+        assert list(tx.each("SELECT 1 AS a WHERE 0")) == []
+        assert tx.all("SELECT :x AS a UNION ALL SELECT 2 ORDER BY 1", x=1) == [{"a": 1}, {"a": 2}]
+
+
+def test_a_forgotten_parameter_is_an_error_and_not_null(db):
+    with pytest.raises(KeyError), db.read() as tx:
+        tx.value("SELECT :forgotten")
+
+
+def test_a_statement_with_returning_is_done_whole(db):
+    def change(tx):
+        first = tx.first("UPDATE counts SET n = n + 1 RETURNING name")
+        ran = tx.run("UPDATE counts SET n = n + 1 RETURNING name")
+        tx.many("UPDATE counts SET n = n + :by", ({"by": by} for by in (10, 20)))
+        return first is not None, ran
+
+    assert db.write(change) == (True, 11)
+    with db.read() as tx:
+        assert tx.all("SELECT DISTINCT n FROM counts") == [{"n": 32}]
+
+
+def test_a_stream_that_outlives_its_block_is_refused(db):
+    with db.read() as tx:
+        rows = tx.each("SELECT name FROM counts")
+        next(rows)
+        unread = tx.each("SELECT name FROM counts")
+    for stream in (rows, unread):
+        with pytest.raises(StoreError, match="over"):
+            next(stream)
+
+
+def test_a_removed_or_replaced_file_is_noticed(db, path, clock):
+    db.check_reachable()
+    moved = path.with_name("moved.db")
+    path.rename(moved)
+    with pytest.raises(StoreError, match="removed or replaced"):
+        db.check_reachable()
+
+    Database.open(path, create=True, clock=clock).close()
+    with pytest.raises(StoreError, match="removed or replaced"):
+        db.check_reachable()
+
+
+def test_a_database_held_exclusively_is_busy_within_the_deadline(db, path, other_process):
+    db.close()
+    holder = other_process(
+        """
+import apsw
+connection = apsw.Connection(sys.argv[1])
+list(connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"))
+print("held", flush=True)
+sys.stdin.readline()
+""",
+        path,
+    )
+    assert holder.stdout.readline() == "held\n"
+    began = time.monotonic()
+
+    with pytest.raises(StoreBusy), Database(db._engine).read(deadline_s=0.5) as tx:
+        tx.value("SELECT count(*) FROM meta")
+
+    assert time.monotonic() - began < 5
