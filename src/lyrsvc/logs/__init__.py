@@ -1,0 +1,1 @@
+"""One logging set-up for every command."""
