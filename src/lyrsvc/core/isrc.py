@@ -1,0 +1,16 @@
+"""The ISRC: the code of a recording, in the one form it is compared in."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+_FORM: Final = re.compile(r"[A-Z]{2}[A-Z0-9]{3}[0-9]{7}")
+_DIVIDERS: Final = re.compile(r"[\0;,/|]")
+_FILLING: Final = re.compile(r"[-\s]")
+
+
+def read_isrcs(values: Iterable[str]) -> tuple[str, ...]:
+    """Give the valid codes among the values, each once, in their order."""
+    parts = (part for value in values for part in _DIVIDERS.split(value))
+    codes = (_FILLING.sub("", part).upper() for part in parts)
+    return tuple(dict.fromkeys(code for code in codes if _FORM.fullmatch(code)))

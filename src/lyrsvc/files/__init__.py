@@ -1,0 +1,1 @@
+"""Everything on the user's disk: audio is read, sidecars are written."""

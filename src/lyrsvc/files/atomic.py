@@ -1,0 +1,192 @@
+"""Replace a file whole or not at all.
+
+The new bytes go to a temporary file in the same directory, reach the disk, and
+take the old file's place in one step; then the directory reaches the disk too.
+Whatever happens in between, a reader finds the old file or the new one.
+"""
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from lyrsvc.brand import PROGRAM
+from lyrsvc.core.display import escape_controls
+from lyrsvc.core.errors import FileFault
+
+STALE_AFTER: Final = timedelta(hours=1)
+_STALE_S: Final = STALE_AFTER.total_seconds()
+
+Announce = Callable[[Path], object]
+"""Told of every path before it is touched, so that a watcher knows our own writes."""
+
+_TEMP_NAME: Final = re.compile(rf"\.{PROGRAM}-[0-9a-f]{{8}}\.tmp")
+_REASONS: Final = {
+    errno.EACCES: "write_denied",
+    errno.EPERM: "write_denied",
+    errno.EROFS: "read_only",
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "disk_full",
+    errno.ENAMETOOLONG: "name_too_long",
+}
+_REMEDIES: Final = {
+    "write_denied": "give the service's user write access to the directory",
+    "read_only": "mount the file system writable",
+    "disk_full": "free some space or raise the quota",
+    "name_too_long": "shorten the file name",
+    "write_error": "check the file system",
+}
+_EXCLUSIVE: Final = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_NEW_FILE_MODE: Final = 0o666
+"""The system takes the umask off it."""
+_PRIVATE_MODE: Final = 0o600
+_NO_DIRECTORY_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM})
+"""Answers of file systems that cannot sync a directory, or do not let us open it."""
+
+
+def replace_file(
+    path: Path,
+    data: bytes,
+    *,
+    mode: int | None = None,
+    still_wanted: Callable[[], bool] | None = None,
+    announce: Announce | None = None,
+) -> bool:
+    """Write a file durably; False when ``still_wanted`` said no at the last moment.
+
+    A file that exists keeps its mode and, where permitted, its owner; a new one
+    gets ``mode``, or what the umask leaves. A symbolic link is replaced, not
+    followed. Raises ``FileFault``; then the old file is as it was.
+    """
+    try:
+        return _replace(path, data, mode, still_wanted, announce)
+    except OSError as error:
+        raise write_fault(error, path) from error
+
+
+def remove_file(path: Path, *, announce: Announce | None = None) -> None:
+    """Remove a file durably; one that is gone already is fine."""
+    try:
+        if announce:
+            announce(path)
+        path.unlink(missing_ok=True)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise write_fault(error, path) from error
+
+
+def write_fault(error: OSError, path: Path) -> FileFault:
+    """Translate a system error into a reason code with its remedy."""
+    reason = _REASONS.get(error.errno or 0, "write_error")
+    cause = (error.strerror or "unknown error").lower()
+    shown = escape_controls(str(path))
+    return FileFault(reason, f"cannot write {shown}: {cause}; {_REMEDIES[reason]}")
+
+
+def is_temp_name(name: str) -> bool:
+    """Tell whether a name is one of our temporary files."""
+    return _TEMP_NAME.fullmatch(name) is not None
+
+
+def remove_stale_temp(path: Path, *, now: datetime) -> bool:
+    """Remove a temporary file of ours that a crash left behind an hour or more ago."""
+    if not is_temp_name(path.name):
+        return False
+    with suppress(OSError):
+        facts = path.lstat()
+        if stat.S_ISREG(facts.st_mode) and now.timestamp() - facts.st_mtime >= _STALE_S:
+            path.unlink()
+            return True
+    return False
+
+
+def sync_directory(directory: Path) -> None:
+    """Bring a directory's entries to the disk, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _NO_DIRECTORY_SYNC:
+            raise
+
+
+def _replace(
+    path: Path,
+    data: bytes,
+    mode: int | None,
+    still_wanted: Callable[[], bool] | None,
+    announce: Announce | None,
+) -> bool:
+    temp = path.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
+    old = _regular(path)
+    if announce:
+        announce(temp)
+        announce(path)
+    try:
+        _write_temp(temp, data, old, mode)
+        wanted = still_wanted is None or still_wanted()
+        if wanted:
+            temp.replace(path)
+    except BaseException:
+        _discard(temp)
+        raise
+    if not wanted:
+        _discard(temp)
+        return False
+    sync_directory(path.parent)
+    return True
+
+
+def _write_temp(temp: Path, data: bytes, old: os.stat_result | None, mode: int | None) -> None:
+    plain_new = old is None and mode is None
+    handle = os.open(temp, _EXCLUSIVE, _NEW_FILE_MODE if plain_new else _PRIVATE_MODE)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        if old is not None:
+            _adopt(file.fileno(), old)
+        elif mode is not None and hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+
+
+def _adopt(handle: int, old: os.stat_result) -> None:
+    """Give a new file the owner and mode of the old one, as far as the system permits."""
+    if not hasattr(os, "fchown"):
+        return
+    for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
+        with suppress(OSError):
+            os.fchown(handle, owner, group)
+    with suppress(OSError):
+        os.fchmod(handle, stat.S_IMODE(old.st_mode))
+
+
+def _regular(path: Path) -> os.stat_result | None:
+    try:
+        facts = path.lstat()
+    except FileNotFoundError:
+        return None
+    return facts if stat.S_ISREG(facts.st_mode) else None
+
+
+def _discard(temp: Path) -> None:
+    with suppress(OSError):
+        temp.unlink()

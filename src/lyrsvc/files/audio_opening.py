@@ -1,0 +1,53 @@
+"""Opening a music file without being caught by what only looks like one."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from lyrsvc.core.errors import FileFault
+from lyrsvc.files.byte_source import ByteSource
+
+AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
+@contextmanager
+def open_audio(path: AnyPath) -> Iterator[ByteSource]:
+    """Open a regular, non-empty file for reading; raise ``FileFault`` otherwise."""
+    fd = _open(path)
+    try:
+        found = os.fstat(fd)
+        _require_audio(found)  # the name may have changed hands since the first look
+        yield ByteSource(fd, found.st_size)
+    except OSError as failure:
+        raise fault_of(failure) from failure
+    finally:
+        os.close(fd)
+
+
+def fault_of(failure: OSError) -> FileFault:
+    """Translate a failure of the operating system into its reason code."""
+    if isinstance(failure, PermissionError):
+        return FileFault("open_denied", "the file may not be read; check its permissions")
+    cause = failure.strerror or type(failure).__name__
+    return FileFault("io_error", f"the file cannot be read ({cause}); check the disk")
+
+
+def _open(path: AnyPath) -> int:
+    try:
+        _require_audio(os.stat(path))  # noqa: PTH116 - also takes names that are bytes
+        return os.open(path, _FLAGS)
+    except OSError as failure:
+        raise fault_of(failure) from failure
+    except ValueError as failure:  # a NUL inside the name
+        raise FileFault("io_error", "the file name is not valid") from failure
+
+
+def _require_audio(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise FileFault("not_regular", "this is no regular file; move it out of the library")
+    if found.st_size == 0:
+        raise FileFault("empty_file", "the file is empty; copy it again")
