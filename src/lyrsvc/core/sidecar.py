@@ -1,0 +1,262 @@
+"""Sidecars as decisions: what is written, whose a file is, and what may replace it.
+
+Pure: the bytes on disk are handed in, and what comes out is bytes or a verdict.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import sha256
+from typing import Final
+
+from lyrsvc.brand import PROGRAM
+from lyrsvc.core.lrc import decode, read_header, read_lrc, split_lines
+from lyrsvc.core.lrc_output import (
+    OWN_LINE,
+    HeaderFacts,
+    bilingual_lines,
+    cue_lines,
+    enhanced_lines,
+    header_lines,
+    is_enhanceable,
+)
+from lyrsvc.core.lyric_lines import INSTRUMENTAL
+from lyrsvc.core.lyrics import Quality
+from lyrsvc.core.result import Accepted
+from lyrsvc.core.timing import words_of_cues, words_only
+
+MARKER_BYTES: Final = f"{INSTRUMENTAL}\n".encode()
+MARKER_REACH: Final = 4096
+"""A marker says so within this many bytes."""
+
+_VOLATILE: Final = re.compile(rb"\[(?:fetched|ve):[^\n]*\n")
+
+
+class Kind(StrEnum):
+    """What a sidecar is."""
+
+    LRC = "lrc"
+    TXT = "txt"
+    MARKER = "marker"
+    ELRC = "elrc"
+
+    @property
+    def extension(self) -> str:
+        """Give the extension that files of this kind carry."""
+        return ".txt" if self is Kind.MARKER else f".{self}"
+
+
+class WordTiming(StrEnum):
+    """Where word timing goes."""
+
+    OFF = "off"
+    SIBLING = "sibling"
+    INLINE = "inline"
+
+
+class FetchMode(StrEnum):
+    """How far a fetch may go: plain, ``--upgrade``, ``--update``, ``--update --force``."""
+
+    NORMAL = "normal"
+    UPGRADE = "upgrade"
+    UPDATE = "update"
+    FORCE = "force"
+
+
+class OnDisk(StrEnum):
+    """What stands beside an audio file; an LRC file decides when there are both."""
+
+    NOTHING = "nothing"
+    LRC_OURS = "lrc_ours"
+    LRC_FOREIGN = "lrc_foreign"
+    TXT_OURS = "txt_ours"
+    TXT_FOREIGN = "txt_foreign"
+    MARKER_OURS = "marker_ours"
+    MARKER_FOREIGN = "marker_foreign"
+
+
+class Fetch(StrEnum):
+    """Whether a track is fetched; ``FOREIGN`` is a skip that is counted as such."""
+
+    FETCH = "fetch"
+    SKIP = "skip"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One file to write."""
+
+    kind: Kind
+    data: bytes
+
+    @property
+    def extension(self) -> str:
+        """Give the extension of the file."""
+        return self.kind.extension
+
+    @property
+    def sha256(self) -> str:
+        """Give the hash by which the file is known as ours later."""
+        return content_hash(self.data)
+
+
+_KEEP: Final = None
+_ANY: Final = Quality.INSTRUMENTAL
+
+_LEAST_QUALITY: Final[Mapping[OnDisk, Mapping[FetchMode, Quality | None]]] = {
+    on_disk: dict(zip(FetchMode, row, strict=True))
+    for on_disk, row in {
+        OnDisk.NOTHING: (_ANY, _ANY, _ANY, _ANY),
+        OnDisk.LRC_OURS: (_KEEP, _KEEP, Quality.SYNCED, _ANY),
+        OnDisk.LRC_FOREIGN: (_KEEP, _KEEP, _KEEP, _ANY),
+        OnDisk.TXT_OURS: (_KEEP, Quality.SYNCED, Quality.UNSYNCED, _ANY),
+        OnDisk.TXT_FOREIGN: (_KEEP, Quality.SYNCED, Quality.SYNCED, _ANY),
+        OnDisk.MARKER_OURS: (_KEEP, _KEEP, _ANY, _ANY),
+        OnDisk.MARKER_FOREIGN: (_KEEP, _KEEP, Quality.SYNCED, _ANY),
+    }.items()
+}
+"""The least quality that may be written over or beside what is there; None keeps it."""
+
+
+_STATES: Final = {
+    Kind.LRC: (OnDisk.LRC_OURS, OnDisk.LRC_FOREIGN),
+    Kind.TXT: (OnDisk.TXT_OURS, OnDisk.TXT_FOREIGN),
+    Kind.MARKER: (OnDisk.MARKER_OURS, OnDisk.MARKER_FOREIGN),
+}
+
+
+def may_write(on_disk: OnDisk, mode: FetchMode, quality: Quality) -> bool:
+    """Tell whether a result of this quality may be written."""
+    least = _LEAST_QUALITY[on_disk][mode]
+    return least is not None and quality >= least
+
+
+def should_fetch(on_disk: OnDisk, mode: FetchMode) -> Fetch:
+    """Tell whether any result could be written, and so whether to ask at all."""
+    if _LEAST_QUALITY[on_disk][mode] is not None:
+        return Fetch.FETCH
+    if on_disk is OnDisk.LRC_FOREIGN and mode is FetchMode.UPDATE:
+        return Fetch.FOREIGN
+    return Fetch.SKIP
+
+
+def state_of(kind: Kind | None, *, ours: bool) -> OnDisk:
+    """Name the state of a stem by its deciding sidecar."""
+    return OnDisk.NOTHING if kind is None else _STATES[kind][0 if ours else 1]
+
+
+def render(
+    accepted: Accepted,
+    facts: HeaderFacts,
+    *,
+    bilingual: bool = False,
+    word_timing: WordTiming = WordTiming.OFF,
+) -> tuple[Rendered, ...]:
+    """Give the files of a result, the main one first; none when there is nothing to write."""
+    if accepted.quality is Quality.NONE:
+        return ()
+    if accepted.quality is Quality.INSTRUMENTAL:
+        return (Rendered(Kind.MARKER, MARKER_BYTES),)
+    if accepted.quality >= Quality.SYNCED and words_of_cues(accepted.candidate.cues):
+        return _render_synced(accepted, facts, bilingual=bilingual, word_timing=word_timing)
+    words = words_only(accepted.candidate)
+    return (Rendered(Kind.TXT, words.encode("utf-8", "replace")),) if words else ()
+
+
+def content_hash(data: bytes) -> str:
+    """Give the SHA-256 by which ownership is decided."""
+    return sha256(data).hexdigest()
+
+
+def is_marker(data: bytes) -> bool:
+    """Tell whether the beginning of a ``.txt`` says instrumental."""
+    head = data[:MARKER_REACH]
+    text = decode(head, cut=len(head) == MARKER_REACH) or ""
+    return INSTRUMENTAL.encode() in head or INSTRUMENTAL in text
+
+
+def is_bare_marker(data: bytes) -> bool:
+    """Tell whether a ``.txt`` says instrumental and nothing else."""
+    if len(data) > MARKER_REACH:
+        return False
+    text = decode(data)
+    return text is not None and text.strip() == INSTRUMENTAL
+
+
+def is_ours_by_hash(data: bytes, stored_sha256: str | None) -> bool:
+    """Tell whether a file is as we last wrote it; a bare marker is anybody's and so ours."""
+    return content_hash(data) == stored_sha256 or is_bare_marker(data)
+
+
+def is_ours_by_text(kind: Kind, data: bytes) -> bool:
+    """Tell whether a file says that it is ours; for the modes that remember nothing."""
+    if kind in {Kind.LRC, Kind.ELRC}:
+        text = decode(data[:MARKER_REACH], cut=len(data) > MARKER_REACH)
+        return text is not None and read_header(text).get("by") == PROGRAM
+    return is_bare_marker(data)
+
+
+def is_covered(words: bytes, lrc: bytes) -> bool:
+    """Tell whether every line of a ``.txt`` occurs in a new LRC file, so nothing is lost."""
+    old, new = decode(words), decode(lrc)
+    if old is None or new is None:
+        return False
+    known = {cue.text.strip() for cue in read_lrc(new).cues}
+    lines = [line.strip() for line in split_lines(old) if line.strip()]
+    return bool(lines) and known.issuperset(lines)
+
+
+def same_content(old: bytes, new: bytes) -> bool:
+    """Tell whether two files differ at most in when and by which version they were fetched."""
+    if old == new:
+        return True
+    own = f"{OWN_LINE}\n".encode()
+    if not (old.startswith(own) and new.startswith(own)):
+        return False
+    return _without_volatile(old) == _without_volatile(new)
+
+
+def _render_synced(
+    accepted: Accepted, facts: HeaderFacts, *, bilingual: bool, word_timing: WordTiming
+) -> tuple[Rendered, ...]:
+    candidate = accepted.candidate
+    header = header_lines(_with_answer(facts, accepted))
+    enhance = word_timing is not WordTiming.OFF and any(map(is_enhanceable, candidate.cues))
+    if bilingual and candidate.translation:
+        lines = bilingual_lines(candidate.cues, candidate.translation)
+    elif enhance and word_timing is WordTiming.INLINE:
+        lines = enhanced_lines(candidate.cues)
+    else:
+        lines = cue_lines(candidate.cues)
+    files = [Rendered(Kind.LRC, _bytes(header, lines))]
+    if enhance and word_timing is WordTiming.SIBLING:
+        files.append(Rendered(Kind.ELRC, _bytes(header, enhanced_lines(candidate.cues))))
+    return tuple(files)
+
+
+def _with_answer(facts: HeaderFacts, accepted: Accepted) -> HeaderFacts:
+    """Fill in what only the result knows: who answered, when, and the length as a last resort."""
+    return replace(
+        facts,
+        length_ms=facts.length_ms or accepted.candidate.matched.duration_ms,
+        lane=facts.lane or accepted.lane,
+        fetched_at=facts.fetched_at or accepted.fetched_at,
+    )
+
+
+def _bytes(header: list[str], lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in (*header, *lines)).encode("utf-8", "replace")
+
+
+def _without_volatile(data: bytes) -> bytes:
+    """Drop the changing lines of a header; the first stamp ends it."""
+    kept: list[bytes] = []
+    lines = data.splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        if line[1:2].isdigit() or not line.startswith(b"["):
+            return b"".join((*kept, *lines[at:]))
+        if not _VOLATILE.fullmatch(line):
+            kept.append(line)
+    return b"".join(kept)
