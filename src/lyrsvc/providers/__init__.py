@@ -1,0 +1,1 @@
+"""Where lyrics come from: the built-in lanes, and the door for lanes of others."""

@@ -1,0 +1,72 @@
+"""Rows of the open catalogue, from its server or from its dump, as candidates."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from lyrsvc.core.cleaning import clean
+from lyrsvc.core.content import is_instrumental_claim
+from lyrsvc.core.lrc import read_lrc
+from lyrsvc.core.lyrics import Candidate, Matched
+from lyrsvc.core.verdict import Verdict
+from lyrsvc.providers.answers import as_flag, as_ms, as_text
+
+MOST_CANDIDATES: Final = 50
+
+
+def read_row(row: Mapping[str, Any]) -> Candidate | None:
+    """Read one row; None when it holds neither words nor an instrumental flag."""
+    flagged = as_flag(row.get("instrumental"))
+    matched = Matched(
+        artist=as_text(row.get("artistName")),
+        title=as_text(row.get("trackName")) or as_text(row.get("name")),
+        album=as_text(row.get("albumName")),
+        duration_ms=as_ms(row.get("duration")) or None,
+        ids=(str(row["id"]),) if row.get("id") else (),
+    )
+    candidate = Candidate(
+        matched=matched,
+        cues=read_lrc(as_text(row.get("syncedLyrics"))).cues,
+        plain=as_text(row.get("plainLyrics")) or None,
+        instrumental=flagged,
+    )
+    cleaned = clean(candidate)
+    if is_instrumental_claim(cleaned):
+        return Candidate(matched=matched, instrumental=True)
+    return candidate if cleaned.cues or cleaned.plain else None
+
+
+class Harvest:
+    """The candidates of one lookup, each row once, and how good they are so far."""
+
+    def __init__(self, judge: Callable[[Candidate], Verdict]) -> None:
+        self._judge = judge
+        self._seen: set[str] = set()
+        self._usable: list[Candidate] = []
+        self._rejected: list[Candidate] = []
+        self.rows = 0
+        self.done = False
+        """A candidate was accepted together with its timing: no further question is needed."""
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """Give as many as a lane may answer with; of too many the rejected ones go first."""
+        return (self._usable + self._rejected)[:MOST_CANDIDATES]
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> bool:
+        """Take rows in; tell whether one of them may be used at all."""
+        usable = False
+        for row in rows:
+            self.rows += 1
+            candidate = read_row(row)
+            if candidate is None:
+                continue
+            verdict = self._judge(candidate)
+            usable = usable or not verdict.rejected
+            self.done = self.done or (verdict.accepted and bool(candidate.cues))
+            self._keep(candidate, self._rejected if verdict.rejected else self._usable)
+        return usable
+
+    def _keep(self, candidate: Candidate, kept: list[Candidate]) -> None:
+        if self._seen.isdisjoint(candidate.matched.ids):
+            self._seen.update(candidate.matched.ids)
+            kept.append(candidate)
