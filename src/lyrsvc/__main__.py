@@ -1,0 +1,5 @@
+"""``python -m lyrsvc``."""
+
+from lyrsvc.cli.main import run
+
+raise SystemExit(run())

@@ -1,0 +1,150 @@
+"""Looking at settings and saving them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from lyrsvc.cli.call import Call
+from lyrsvc.core.errors import ConfigError, UsageError
+from lyrsvc.core.setting import Entry, Place
+from lyrsvc.settings.locations import home_of
+from lyrsvc.settings.registry import nearest
+
+COLUMNS = ("setting", "value", "source")
+
+
+def get(call: Call) -> int:
+    """Print one value; secrets only with ``--reveal``."""
+    from lyrsvc.settings.reference import shown
+
+    entry = _entry(call, call.args.key)
+    value = call.loaded.resolution.values[entry.path]
+    text = shown(entry, value, reveal=call.args.reveal)
+    fields = {"setting": entry.key, "value": text, "source": call.loaded.source(entry.path)}
+    call.print_result(fields, text)
+    return 0
+
+
+def list_settings(call: Call) -> int:
+    """Print every setting; secrets are hidden."""
+    from lyrsvc.settings.reference import shown
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for entry in call.loaded.registry.entries:
+            source = call.loaded.source(entry.path)
+            if entry.setting.internal or (call.args.changed and source == "default"):
+                continue
+            value = call.loaded.resolution.values[entry.path]
+            yield {"setting": entry.key, "value": shown(entry, value), "source": source}
+
+    call.print_rows(COLUMNS, rows())
+    return 0
+
+
+def check(call: Call) -> int:
+    """Print faults and warnings, one per line."""
+    findings = call.loaded.findings
+    if call.args.json:
+        call.print_result(
+            {
+                "config": str(call.loaded.config_path) if call.loaded.config_path else None,
+                "faults": list(call.loaded.faults),
+                "warnings": list(call.loaded.warnings),
+            },
+            "",
+        )
+    else:
+        for found in findings:
+            call.print(f"{'fault' if found.fatal else 'warning'}: {found.text}")
+        if not findings:
+            call.print("no faults, no warnings")
+    return 1 if call.loaded.faults or (call.args.strict and findings) else 0
+
+
+def docs(call: Call) -> int:
+    """Print the reference page or the example file."""
+    from lyrsvc.settings import reference
+
+    write = reference.markdown if call.args.format == "markdown" else reference.example
+    call.world.stdout.write(write(call.loaded.registry))
+    return 0
+
+
+def set_values(call: Call) -> int:
+    """Save one setting, or several ``KEY=VALUE`` words at once."""
+    return _save(call, dict(_pairs(call)))
+
+
+def unset(call: Call) -> int:
+    """Take a setting out of the file."""
+    entry = _entry(call, call.args.key)
+    return _save(call, {entry.path: None})
+
+
+def _pairs(call: Call) -> Iterator[tuple[str, str]]:
+    words = call.args.words
+    registry = call.loaded.registry
+    if "=" not in words[0] or words[0] in registry.by_path:
+        if len(words) == 1:
+            raise UsageError(f"config set {words[0]} needs a value; to remove it: config unset")
+        yield _entry(call, words[0]).path, ",".join(words[1:])
+        return
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise UsageError(f'"{word}" is not KEY=VALUE')
+        yield _entry(call, key).path, value
+
+
+def _save(call: Call, texts: dict[str, str | None]) -> int:
+    from lyrsvc.settings.saving import save
+
+    changes = {path: _as_written(call, path, text) for path, text in texts.items()}
+    saved = save(call.loaded.inputs, changes, clock=call.world.clock)
+    registry = call.loaded.registry
+    for path, old, new in saved.changes:
+        call.audit("setting.changed", setting=path, old=old, new=new)
+    for path in texts:
+        if call.loaded.locked(path):
+            call.note(f"{registry.by_path[path].key} is saved, but {_winner(call, path)} wins")
+    lines = [
+        f"{path} removed" if text is None else f"{path}={text}" for path, text in texts.items()
+    ]
+    fields = {"saved": [change.path for change in saved.changes], "path": str(saved.path)}
+    call.print_result(fields, "\n".join(lines))
+    if saved.changes:
+        call.note("the change applies at the next restart")
+    return 0
+
+
+def _as_written(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401 - any TOML value
+    entry = call.loaded.registry.by_path[path]
+    if entry.setting.secret:
+        remedy = "lyrsvc secrets set provider_token, or webhook_api_key"
+        raise UsageError(
+            f"{path} is a secret and is not taken from the command line; use: {remedy}"
+        )
+    if entry.setting.env_only:
+        raise UsageError(f"{entry.key} is set in the environment only")
+    if text is None or not text.strip():
+        return None
+    directory = call.loaded.config_path.parent if call.loaded.config_path else None
+    place = Place(directory or call.world.working_directory, home_of(call.loaded.environ))
+    try:
+        return entry.setting.as_written(text, place)
+    except ValueError as wish:
+        raise ConfigError([f'{path}: must be {wish}, not "{text}"']) from wish
+
+
+def _winner(call: Call, path: str) -> str:
+    source = call.loaded.source(path)
+    return source.removeprefix("env:") if source.startswith("env:") else "the flag"
+
+
+def _entry(call: Call, key: str) -> Entry:
+    registry = call.loaded.registry
+    entry = registry.by_key.get(key) or registry.by_path.get(key) or registry.by_variable.get(key)
+    if entry is None or entry.setting.internal:
+        meant = nearest(key, registry.by_key)
+        hint = f'; did you mean "{meant}"?' if meant else ""
+        raise UsageError(f'unknown setting "{key}"{hint}')
+    return entry

@@ -1,0 +1,31 @@
+"""Working as the owner of the database, so that no file of it ends up owned by root."""
+
+import os
+from pathlib import Path
+
+
+def is_root() -> bool:
+    """Tell whether this process may become anybody."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def become_owner(directory: Path) -> None:
+    """Become the user and group that a directory belongs to, unless it is missing or root's."""
+    try:
+        owner = directory.stat()
+    except OSError:
+        return
+    if owner.st_uid == 0:
+        return
+    os.setgroups(_groups_of(owner.st_uid, owner.st_gid))
+    os.setgid(owner.st_gid)
+    os.setuid(owner.st_uid)
+
+
+def _groups_of(user: int, group: int) -> list[int]:
+    import pwd
+
+    try:
+        return os.getgrouplist(pwd.getpwuid(user).pw_name, group)
+    except KeyError:
+        return [group]

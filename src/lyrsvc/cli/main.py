@@ -1,0 +1,25 @@
+"""The entry: the only place that reads the environment, the arguments and the terminal."""
+
+import os
+import sys
+
+
+def run() -> int:
+    """Run the program as the shell started it."""
+    argv = sys.argv[1:]
+    if argv[:1] == ["__complete"]:
+        from lyrsvc.cli import completing
+
+        return completing.run(argv[1:], os.environ)
+    if argv[:1] in (["--version"], ["-V"]):
+        from lyrsvc.cli.version import version_text
+
+        sys.stdout.write(version_text() + "\n")
+        return 0
+    from lyrsvc.cli.running import main, world_of
+
+    return main(argv, world_of(os.environ, sys.stdin, sys.stdout, sys.stderr))
+
+
+if __name__ == "__main__":
+    raise SystemExit(run())

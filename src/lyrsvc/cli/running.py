@@ -1,0 +1,154 @@
+"""From a command line to an exit code: find the command, load settings, run its function."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from lyrsvc import brand
+from lyrsvc.cli import parsing
+from lyrsvc.cli.call import Call, World, flush_quietly
+from lyrsvc.cli.command import Command
+from lyrsvc.cli.dispatch import Line, divide
+from lyrsvc.cli.flags import every_valued_flag
+from lyrsvc.cli.identity import become_owner, is_root
+from lyrsvc.cli.inputs import current_user, gather_inputs
+from lyrsvc.cli.voice import Voice
+from lyrsvc.clock import SystemClock
+from lyrsvc.core.errors import ConfigError, LyrsvcError, UsageError
+from lyrsvc.settings import locations
+from lyrsvc.settings.loading import Inputs, Loaded, circumstances, examine, fail_on_faults
+from lyrsvc.settings.registry import Registry
+
+EXIT_INTERRUPTED = 130
+
+
+def world_of(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> World:
+    """Gather the outside of a real run."""
+    for stream in (stdout, stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            cast("Any", stream).reconfigure(encoding="utf-8", errors="backslashreplace")
+    return World(dict(environ), Path.cwd(), current_user(), stdin, stdout, stderr, SystemClock())
+
+
+def main(argv: list[str], world: World) -> int:
+    """Run one command line and give its exit code; nothing is raised to the caller."""
+    voice = Voice(world.stderr, world.clock)
+    try:
+        code = _run(argv, world, voice)
+    except UsageError as error:
+        voice.complain_plainly(str(error))
+        code = error.exit_code
+    except BrokenPipeError:
+        code = 0
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    finally:
+        voice.close()
+    return code if flush_quietly(world.stdout) else 0
+
+
+def _run(argv: list[str], world: World, voice: Voice) -> int:
+    registry = Registry()
+    line = divide(argv, every_valued_flag(registry.entries))
+    if line.command and line.asks != "version" and parsing.asks_for_help(line.rest):
+        from lyrsvc.cli import overview
+
+        world.stdout.write(overview.of_command(line.command, registry.entries))
+        return 0
+    if line.asks or line.command is None:
+        return _answer_without_command(line, world)
+    args, flags = parsing.parse(line.command, line.rest, registry.entries)
+    inputs = gather_inputs(
+        world.environ,
+        world.working_directory,
+        flags=flags,
+        config=args.config,
+        env_file=args.env_file,
+    )
+    try:
+        loaded = _load(line.command, inputs)
+    except ConfigError as error:
+        return _complain_of(error, voice)
+    voice.keep_back(loaded.secrets())
+    _choose_logs(line.command, args, loaded, voice)
+    return _call(Call(line.command, args, loaded, world, voice), voice)
+
+
+def _load(command: Command, inputs: Inputs) -> Loaded:
+    """Load settings as the user whose files the command will touch."""
+    switches = is_root() and not command.keeps_identity
+    if switches and locations.in_container(circumstances(inputs, inputs.environ)):
+        become_owner(Path(brand.CONTAINER_DIRECTORY))
+    loaded = examine(inputs)
+    if switches and loaded.settings.db.path is not None:
+        become_owner(loaded.settings.db.path.parent)
+    return loaded
+
+
+def _call(call: Call, voice: Voice) -> int:
+    try:
+        if not call.command.tolerant:
+            fail_on_faults(call.loaded)
+        _tell_oddities(call, voice)
+        return _handler(call.command)(call)
+    except (UsageError, BrokenPipeError):
+        raise
+    except ConfigError as error:
+        return _complain_of(error, voice)
+    except LyrsvcError as error:
+        voice.complain(str(error))
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 - the last line of defence of a command
+        voice.explain(error)
+        file = call.settings.logging.file
+        hint = f", or see {file}" if file else ""
+        voice.complain(
+            f"unexpected {type(error).__name__}: {error}; run again with --log-level debug{hint}"
+        )
+        return 1
+
+
+def _complain_of(error: ConfigError, voice: Voice) -> int:
+    for fault in error.faults:
+        voice.complain(fault)
+    return error.exit_code
+
+
+def _tell_oddities(call: Call, voice: Voice) -> None:
+    if call.command.name == "config check":
+        return  # it lists them itself
+    for warning in call.loaded.warnings:
+        voice.warn(warning)
+    here = circumstances(call.loaded.inputs, call.loaded.environ)
+    if call.loaded.source("db.path") == "default" and locations.uses_package_by_itself(here):
+        voice.note(f"using the installed service's database {call.settings.db.path}")
+
+
+def _choose_logs(command: Command, args: parsing.Args, loaded: Loaded, voice: Voice) -> None:
+    section = loaded.settings.logging
+    voice.settle_on(section, quiet=args.quiet)
+    if not command.listing or section.file or section.level == "debug":
+        voice.set_up()
+
+
+def _handler(command: Command) -> Callable[[Call], int]:
+    module, _, name = command.handler.partition(":")
+    return cast("Callable[[Call], int]", getattr(import_module(f"lyrsvc.cli.{module}"), name))
+
+
+def _answer_without_command(line: Line, world: World) -> int:
+    from lyrsvc.cli import overview
+    from lyrsvc.cli.version import version_text
+
+    if line.asks == "version":
+        world.stdout.write(version_text() + "\n")
+        return 0
+    if line.asks == "help":
+        world.stdout.write(overview.of_program(line.group))
+        return 0
+    world.stderr.write(overview.of_mistake(line.group, line.rest))
+    if line.group and (world.working_directory / line.group).is_dir():
+        world.stderr.write(f"use ./{line.group} for the directory\n")
+    return 2

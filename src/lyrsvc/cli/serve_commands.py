@@ -1,0 +1,53 @@
+"""Running the service."""
+
+import logging
+import threading
+
+from lyrsvc import __version__
+from lyrsvc.cli.call import Call
+from lyrsvc.cli.identity import is_root
+
+_LOG = logging.getLogger("lyrsvc.serve")
+
+
+def serve(call: Call) -> int:
+    """Open everything, then serve until a signal comes."""
+    from lyrsvc import daemon, runtime
+    from lyrsvc.clock import SystemClock
+    from lyrsvc.settings.reference import effective_toml
+    from lyrsvc.settings.rules import schedule_text
+    from lyrsvc.settings.saving import recover
+    from lyrsvc.store.serve_lock import ServeLock
+
+    if is_root() and not call.settings.environment.docker:
+        _LOG.warning("running as root; a user of its own is safer")
+    if told := recover(call.loaded, clock=call.world.clock):
+        _LOG.warning("%s", told)
+    stop = threading.Event()
+    settings = call.settings
+    with (
+        runtime.build(settings, clock=SystemClock(stop)) as parts,
+        ServeLock(call.database_path),
+    ):
+        if parts.db.created:
+            call.note(f"made a new database: {call.database_path}")
+        _LOG.info(
+            "startup",
+            extra={
+                "version": __version__,
+                "config": str(call.loaded.config_path or ""),
+                "database": str(call.database_path),
+                "address": settings.server.addr,
+                "lanes": ",".join(_lanes(call)),
+                "schedule": schedule_text(settings),
+                "ui": "on" if settings.server.web_ui_enabled else "off",
+            },
+        )
+        _LOG.debug("settings", extra={"toml": effective_toml(call.loaded)})
+        daemon.serve(parts, stop=stop, notify_socket=call.world.environ.get("NOTIFY_SOCKET", ""))
+    return 0
+
+
+def _lanes(call: Call) -> list[str]:
+    chosen = call.settings.providers
+    return list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))

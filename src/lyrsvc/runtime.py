@@ -1,0 +1,143 @@
+"""The composition root: settings in, wired parts out; nothing below it reads settings."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from lyrsvc import __version__
+from lyrsvc.core.errors import ConfigError, Refused
+from lyrsvc.core.judging import GuardPolicy
+from lyrsvc.core.pacing import RestPolicy
+from lyrsvc.core.ports import Clock, Http, Tokens
+from lyrsvc.providers import lane_registry
+from lyrsvc.providers.tokens import OperatorToken
+from lyrsvc.providers.upstream import Connections, Upstream, user_agent
+from lyrsvc.services.lanes import Lane, Manners, Waiting
+from lyrsvc.services.lookup import Lookup
+from lyrsvc.settings.sections import Settings
+from lyrsvc.store.database import Database
+
+NOTHING_TO_ASK = (
+    "no token for lane defaultprov; set PROVIDER_TOKEN (or --token), "
+    'or use the open lane: providers.primary = "lrclib" (--provider lrclib)'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """The wired parts a face receives."""
+
+    settings: Settings
+    clock: Clock
+    db: Database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.db.close()
+
+
+def build(settings: Settings, *, clock: Clock) -> Runtime:
+    """Open the database, making it when it is missing, and wire the parts."""
+    if settings.db.path is None:
+        raise ConfigError(["there is no place for the database"])
+    return Runtime(
+        settings=settings,
+        clock=clock,
+        db=Database.open(settings.db.path, create=True, clock=clock),
+    )
+
+
+def operator_token(settings: Settings, source: str) -> Tokens:
+    """Give the operator's token, with the name of the place it comes from."""
+    named = {"flag": "--token", "file": "api.token in the settings file"}
+    return OperatorToken(settings.api.token, named.get(source, source.removeprefix("env:")))
+
+
+def build_lookup(settings: Settings, *, tokens: Tokens, clock: Clock, waiting: Waiting) -> Lookup:
+    """Wire the lanes that the settings name, in their order."""
+    chosen = settings.providers
+    names = dict.fromkeys((chosen.primary, *chosen.fallback_order))
+    connections = Connections(version=__version__, now=clock.now)
+    output = settings.output
+    env = lane_registry.HouseEnv(
+        version=__version__,
+        user_agent=user_agent(__version__),
+        tokens=tokens,
+        word_timing=output.word_timing != "off",
+        translation_language=output.translation_language if output.bilingual_output else None,
+    )
+
+    def connect(pace: Callable[[], None], settled: Callable[[], None]) -> Http:
+        return Upstream(connections, pace=pace, settled=settled)
+
+    lanes = []
+    for declared in lane_registry.find_lanes(names):
+        values = _section(settings, declared.name)
+        active = _is_active(tokens) if declared.needs_token else _always
+        lanes.append(
+            Lane(
+                declared.make(values, env),
+                connect=connect,
+                manners=_manners(settings, declared.name, values),
+                clock=clock,
+                waiting=waiting,
+                is_active=active,
+            )
+        )
+    return Lookup(lanes, policy=guard_policy(settings))
+
+
+def require_active(lanes: Iterable[Lane]) -> None:
+    """Refuse when nothing can be asked, and say what would help."""
+    every = list(lanes)
+    if any(lane.active for lane in every):
+        return
+    names = ", ".join(lane.name for lane in every)
+    wants_token = any(lane.name == "defaultprov" for lane in every)
+    raise Refused(
+        NOTHING_TO_ASK if wants_token else f"no lane can be asked: {names} has no credential"
+    )
+
+
+def guard_policy(settings: Settings) -> GuardPolicy:
+    """Give what the operator wants of the guards."""
+    return GuardPolicy(
+        accepted_scripts=settings.guard.accepted_scripts,
+        script_threshold=settings.guard.script_guard_threshold,
+        word_output=settings.output.word_timing != "off",
+    )
+
+
+def _section(settings: Settings, lane: str) -> dict[str, Any]:
+    section = vars(settings.providers).get(lane.replace("-", "_"))
+    return dict(vars(section)) if section is not None else {}
+
+
+def _manners(settings: Settings, lane: str, values: dict[str, Any]) -> Manners:
+    api = settings.api
+    own = values.get("cooldown_seconds")
+    return Manners(
+        cooldown=timedelta(seconds=api.cooldown if own is None else own),
+        from_end=lane == "lrclib",
+        rest=RestPolicy(
+            base=timedelta(seconds=api.circuit_backoff_base_seconds),
+            cap=timedelta(seconds=api.circuit_open_duration),
+        ),
+    )
+
+
+def _is_active(tokens: Tokens) -> Callable[[], bool]:
+    return lambda: bool(tokens.current())
+
+
+def _always() -> bool:
+    return True

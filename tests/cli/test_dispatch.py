@@ -1,0 +1,116 @@
+"""Which command a line means, and what happens to lines that mean none."""
+
+import pytest
+
+from lyrsvc.cli.commands import COMMANDS, GROUPS
+from terminals import Shell
+
+GLOBAL_FLAGS = [
+    ["--config", "x.toml"],
+    ["--db", "x.db"],
+    ["--env-file", "none"],
+    ["--log-level", "debug"],
+    ["--log-format", "json"],
+    ["--quiet"],
+    ["-q"],
+    ["--no-color"],
+]
+
+
+@pytest.mark.spec("C-32")
+@pytest.mark.seed("S-090", "S-091", "S-096")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_is_reachable_and_explains_itself_on_stdout(shell: Shell, command):
+    done = shell.run(*command.words, "--help")
+    assert done.code == 0
+    assert done.err == ""
+    assert command.help in " ".join(done.out.split())
+
+
+@pytest.mark.spec("C-32")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_an_unknown_flag_is_a_usage_error(shell: Shell, command):
+    done = shell.run(*command.words, "--no-such-flag")
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("lyrsvc: ")
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.spec("C-32")
+@pytest.mark.parametrize("words", GLOBAL_FLAGS, ids=lambda words: words[0])
+def test_global_flags_stand_before_and_after_the_command(shell: Shell, words):
+    (shell.home / "x.toml").write_text("")
+    assert shell.run(*words, "queue", "list").code == 0
+    assert shell.run("queue", "list", *words).code == 0
+    assert shell.run("queue", *words, "list").code == 0
+
+
+def test_a_value_of_a_global_flag_is_not_taken_for_a_command(shell: Shell):
+    (shell.home / "serve").write_text("")
+    assert shell.run("--config", "serve", "queue", "list").code == 0
+
+
+def test_no_words_give_short_help_on_stderr(shell: Shell):
+    done = shell.run()
+    assert (done.code, done.out) == (2, "")
+    assert "usage: lyrsvc" in done.err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["--quiet", "-h"]])
+def test_help_before_a_command_lists_every_command(shell: Shell, words):
+    done = shell.run(*words)
+    assert done.code == 0
+    assert all(command.name in done.out for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["-V"], ["--quiet", "--version"], ["-V", "queue"]]
+)
+def test_version_before_a_command(shell: Shell, words):
+    done = shell.run(*words)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("lyrsvc ")
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_a_group_alone_names_its_commands(shell: Shell, group):
+    done = shell.run(group)
+    assert done.code == 2
+    assert "./" not in done.err
+    for command in COMMANDS:
+        if command.words[0] == group and len(command.words) > 1:
+            assert command.words[1] in done.err
+
+
+def test_an_unknown_second_word_is_named(shell: Shell):
+    done = shell.run("queue", "lst")
+    assert done.code == 2
+    assert '"queue lst"' in done.err
+
+
+def test_an_incomplete_command_that_is_also_a_directory_hints_at_it(shell: Shell):
+    (shell.home / "queue").mkdir()
+    assert "use ./queue for the directory" in shell.run("queue").err
+
+
+def test_a_command_wins_over_a_directory_of_its_name(shell: Shell):
+    (shell.home / "queue").mkdir()
+    assert shell.run("queue", "list").code == 0
+
+
+def test_a_bad_filter_value_lists_the_good_ones(shell: Shell):
+    done = shell.run("queue", "list", "--status", "bogus")
+    assert done.code == 2
+    assert '"bogus" is not one of pending, processing, done, failed, deferred' in done.err
+
+
+@pytest.mark.parametrize("value", ["-1", "x", "1.5", "٣", ""])
+def test_a_limit_is_a_whole_number(shell: Shell, value):
+    assert shell.run("queue", "list", f"--limit={value}").code == 2
+
+
+def test_a_flag_given_to_a_setting_out_of_its_choices_is_a_usage_error(shell: Shell):
+    done = shell.run("queue", "list", "--log-level", "loud")
+    assert done.code == 2
+    assert "debug, info, warn, error" in done.err
