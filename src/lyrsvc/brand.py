@@ -1,29 +1,30 @@
-"""Every name the outside world sees, written once."""
+"""Every name the outside world sees, written once.
 
-from typing import Final
+Nothing is imported here: this is read before anything else.
+"""
 
-PROGRAM: Final = "lyrsvc"
-HOMEPAGE: Final = "https://lyrsvc.example"
+PROGRAM = "lyrsvc"
+HOMEPAGE = "https://lyrsvc.example"
 
-ENV_PREFIX: Final = "LYRSVC_"
+ENV_PREFIX = "LYRSVC_"
 """Prefix of the mechanical variable name of every setting."""
-ENV_PREFIXES: Final = ("LYRSVC_", "LYRSVCGO_")
+ENV_PREFIXES = ("LYRSVC_", "LYRSVCGO_")
 """Variables with these prefixes are ours; an unknown one is worth a warning."""
 
-CONFIG_NAME: Final = "config.toml"
-DATABASE_NAME: Final = "lyrsvcgo.db"
-KEY_FILE_NAME: Final = ".lyrsvcgo.key"
-HOME_DIRECTORY: Final = "lyrsvcgo-svc"
+CONFIG_NAME = "config.toml"
+DATABASE_NAME = "lyrsvcgo.db"
+KEY_FILE_NAME = ".lyrsvcgo.key"
+HOME_DIRECTORY = "lyrsvcgo-svc"
 """Name of our directory below the user's configuration and data directories."""
 
-CONTAINER_DIRECTORY: Final = "/config"
-PACKAGE_STATE: Final = "/var/lib/lyrsvcgo-svc"
-PACKAGE_CONFIG: Final = "/etc/lyrsvcgo-svc/config.toml"
-SERVICE_USER: Final = "lyrsvcgo-svc"
+CONTAINER_DIRECTORY = "/config"
+PACKAGE_STATE = "/var/lib/lyrsvcgo-svc"
+PACKAGE_CONFIG = "/etc/lyrsvcgo-svc/config.toml"
+SERVICE_USER = "lyrsvcgo-svc"
 
-METRIC_PREFIX: Final = "lyrsvcgo_"
-SESSION_COOKIE: Final = "lyrsvc_session"
-CSRF_COOKIE: Final = "lyrsvc-csrf-token"
-API_KEY_PREFIX: Final = "lyrsvc_"
-PROVIDER_GROUP: Final = "lyrsvc.providers"
+METRIC_PREFIX = "lyrsvcgo_"
+SESSION_COOKIE = "lyrsvc_session"
+CSRF_COOKIE = "lyrsvc-csrf-token"
+API_KEY_PREFIX = "lyrsvc_"
+PROVIDER_GROUP = "lyrsvc.providers"
 """Entry-point group of third-party lanes."""

@@ -48,7 +48,8 @@ class ProgressLine:
 
     ``enabled`` says that the stream is a terminal the user wants a line on.
     ``summary`` logs a closing line where there is no terminal; commands that print
-    their own do without. ``update`` may name the pace, in seconds per step, of the lane that is waited for.
+    their own do without. ``update`` may name the pace, in seconds per step, of the
+    lane that is waited for.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from lyrsvc.core.alphabets import letter_script
+from lyrsvc.core.normal_forms import normal_form
 
 KEY_VERSION: Final = 1
 BUCKET_MS: Final = 5000
@@ -46,8 +47,8 @@ def duration_bucket(duration_ms: int | None) -> int:
 
 
 def _fold_unicode(folded: str) -> str:
-    text = unicodedata.normalize("NFKC", _drop_controls(folded))
-    text = unicodedata.normalize("NFKC", text.casefold())
+    text = normal_form("NFKC", _drop_controls(folded))
+    text = normal_form("NFKC", text.casefold())
     text = _drop_controls(text.translate(_FOLDS))
     return " ".join(_drop_accents(text).split())
 
@@ -59,13 +60,13 @@ def _drop_controls(text: str) -> str:
 def _drop_accents(text: str) -> str:
     kept: list[str] = []
     bare = False
-    for char in unicodedata.normalize("NFD", text):
+    for char in normal_form("NFD", text):
         category = _category(char)
         if category[0] != "M":
             bare = letter_script(char) in _BARE_SCRIPTS
         if not (bare and category == "Mn"):
             kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept))
+    return normal_form("NFC", "".join(kept))
 
 
 @lru_cache(maxsize=4096)

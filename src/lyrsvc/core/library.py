@@ -1,9 +1,10 @@
 """A library: a registered root directory and what it overrides."""
 
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from lyrsvc.core.normal_forms import normal_form
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,4 +23,4 @@ class Library:
 
 def name_key(name: str) -> str:
     """Give the form in which library names are compared: case and Unicode form do not count."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return normal_form("NFC", normal_form("NFC", name).casefold())

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+from lyrsvc.core.normal_forms import normal_form
 from lyrsvc.core.numerals import NUMBER_WORDS
 
 _FIRST_MARK: Final = 0xE000
@@ -58,7 +59,7 @@ def tidy(text: str) -> str:
     """Compose a text and drop what nobody sees; full-width signs become plain ones."""
     plain = text.translate(_FULL_WIDTH)
     if not (plain.isascii() and plain.isprintable()):
-        composed = unicodedata.normalize("NFC", plain)
+        composed = normal_form("NFC", plain)
         plain = "".join(char for char in composed if unicodedata.category(char) not in _DROPPED)
     return " ".join(plain.split())
 

@@ -9,6 +9,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from lyrsvc.core.normal_forms import normal_form
+
 _EXCEPTIONS: Final = {
     variant: letter
     for letter, variants in {
@@ -48,7 +50,7 @@ _FULL_WIDTH_OR_CIRCLED: Final = re.compile("[Ａ-Ｚａ-ｚⒶ-ⓩ]")
 
 def normalise(text: str) -> str:
     """Bring a name to the form the dump's ``_lower`` columns hold."""
-    plain = "".join(map(_fold, unicodedata.normalize("NFC", text)))
+    plain = "".join(map(_fold, normal_form("NFC", text)))
     spaced = plain.translate(_TO_SPACE).translate(_DELETED)
     return " ".join(spaced.lower().split())
 

@@ -8,40 +8,49 @@ operator names it.
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc import brand
 from lyrsvc.core.errors import ConfigError
-from lyrsvc.core.ports import Provider, Tokens
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from lyrsvc.core.ports import Provider, Tokens
+
+    Make = Callable[[Mapping[str, Any], "HouseEnv"], Provider]
 
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{1,31}")
 RESERVED: Final = frozenset({"detector", "embedded"})
 """Labels that stand for something other than a provider."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Env:
     """What every lane may know about the program it runs in."""
 
-    version: str
-    user_agent: str
+    def __init__(self, *, version: str, user_agent: str) -> None:
+        self.version = version
+        self.user_agent = user_agent
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class HouseEnv(Env):
     """What only the built-in lanes are told."""
 
-    tokens: Tokens
-    word_timing: bool = False
-    translation_language: str | None = None
+    def __init__(
+        self,
+        *,
+        version: str,
+        user_agent: str,
+        tokens: "Tokens",
+        word_timing: bool = False,
+        translation_language: str | None = None,
+    ) -> None:
+        super().__init__(version=version, user_agent=user_agent)
+        self.tokens = tokens
+        self.word_timing = word_timing
+        self.translation_language = translation_language
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
     """The one declaration of a lane.
 
@@ -49,14 +58,23 @@ class Lane:
     provider; ``source`` is what a ``Section`` of settings may be read from.
     """
 
-    name: str
-    make: Callable[[Mapping[str, Any], HouseEnv], Provider]
-    needs_token: bool = False
-    local: bool = False
-    source: object = None
+    def __init__(
+        self,
+        *,
+        name: str,
+        make: "Make",
+        needs_token: bool = False,
+        local: bool = False,
+        source: object = None,
+    ) -> None:
+        self.name = name
+        self.make = make
+        self.needs_token = needs_token
+        self.local = local
+        self.source = source
 
 
-def _make_defaultprov(settings: Mapping[str, Any], env: HouseEnv) -> Provider:
+def _make_defaultprov(settings: Mapping[str, Any], env: HouseEnv) -> "Provider":
     from lyrsvc.providers.defaultprov import DefaultProv
 
     return DefaultProv(
@@ -68,13 +86,16 @@ def _make_defaultprov(settings: Mapping[str, Any], env: HouseEnv) -> Provider:
     )
 
 
-def _make_lrclib(settings: Mapping[str, Any], _env: HouseEnv) -> Provider:
+def _make_lrclib(settings: Mapping[str, Any], _env: HouseEnv) -> "Provider":
     from lyrsvc.providers.lrclib import Lrclib
 
     return Lrclib(base_url=settings["base_url"])
 
 
-def _make_lrclib_dump(settings: Mapping[str, Any], _env: HouseEnv) -> Provider:
+def _make_lrclib_dump(settings: Mapping[str, Any], _env: HouseEnv) -> "Provider":
+
+    from pathlib import Path
+
     from lyrsvc.providers.lrclib_dump import LrclibDump
 
     return LrclibDump(path=Path(settings["path"]))
@@ -139,7 +160,7 @@ def _load(name: str, point: "EntryPoint") -> Lane:
     if not callable(make):
         raise _fault(name, f"of {package} is not callable; it must be make(settings, env)")
 
-    def make_stranger(settings: Mapping[str, Any], env: HouseEnv) -> Provider:
+    def make_stranger(settings: Mapping[str, Any], env: HouseEnv) -> "Provider":
         known = Env(version=env.version, user_agent=env.user_agent)
         try:
             provider = make(settings, known)
