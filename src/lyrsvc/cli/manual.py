@@ -47,7 +47,8 @@ def page() -> str:
 
 def _table(arguments: tuple[Argument, ...]) -> str:
     rows = ["| Word | Meaning |", "|---|---|"]
-    rows += [f"| {_name(argument)} | {_meaning(argument)} |" for argument in arguments]
+    cells = ((_name(argument), _meaning(argument)) for argument in arguments)
+    rows += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
     return "\n".join(rows) + "\n"
 
 
@@ -62,8 +63,7 @@ def _name(argument: Argument) -> str:
 def _meaning(argument: Argument) -> str:
     choices = f" One of: {', '.join(argument.choices)}." if argument.choices else ""
     default = f" Default: {argument.default}." if argument.default is not None else ""
-    text = argument.help + (choices if argument.kind != "switch" else "") + default
-    return text.replace("|", "\\|")
+    return argument.help + (choices if argument.kind != "switch" else "") + default
 
 
 if __name__ == "__main__":
