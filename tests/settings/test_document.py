@@ -214,6 +214,18 @@ def test_a_value_where_a_table_should_be_is_not_replaced():
         edit("api = 5\n", {"api.cooldown": 5})
 
 
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("api.cooldown.x = 1\n", {"api.cooldown": 5}),
+        ("[[server]]\naddr = ':1'\n", {"server.addr": ":2"}),
+    ],
+)
+def test_what_cannot_be_edited_is_refused(text, changes):
+    with pytest.raises(ConfigError, match=r"cannot be edited|not a table"):
+        edit(text, changes)
+
+
 # -- files as anybody might write them --------------------------------------------------------
 
 COMMENTS = st.sampled_from(["", " # c", "\t#[x] = 'y'", " #"])
@@ -229,7 +241,7 @@ OWN = ("cooldown", "token", "depth", "enabled")
 
 
 @st.composite
-def documents(draw):
+def documents(draw):  # noqa: C901 - one statement after the other
     """Write a TOML file in odd ways; keys are unique, so that it is always valid."""
     lines = []
 
@@ -303,7 +315,8 @@ def test_any_file_keeps_everything_but_the_one_value(text, table, key, value):
     kept = text.splitlines()
     came = new.splitlines()
     shared = sum(
-        block.size for block in difflib.SequenceMatcher(None, kept, came, False).get_matching_blocks()
+        block.size
+        for block in difflib.SequenceMatcher(None, kept, came, False).get_matching_blocks()
     )
     if not present and value is None:
         assert new == text
@@ -311,4 +324,7 @@ def test_any_file_keeps_everything_but_the_one_value(text, table, key, value):
         # one line is new (or one inline table's line is another), or a table of two and a gap
         assert len(came) - shared <= 3
         assert len(kept) - shared <= 1
+    elif value is not None:
+        assert len(came) - shared <= 1
+        assert len(kept) - shared <= 4  # no value above has more lines
     assert edit(new, {path: value}) == new

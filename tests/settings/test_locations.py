@@ -155,8 +155,6 @@ def test_the_file_may_name_the_database_relative_to_itself(machine):
     loaded = machine.examine("[db]\npath = 'state/x.db'\n")
     assert loaded.settings.db.path == machine.config.parent / "state" / "x.db"
     assert loaded.source("db.path") == "file"
-    assert loaded.settings.secrets.key_file == (
-        machine.config.parent / "state" / ".lyrsvcgo.key"
-    )
+    assert loaded.settings.secrets.key_file == (machine.config.parent / "state" / ".lyrsvcgo.key")
     own = machine.examine("[db]\npath = '/s/x.db'\n[secrets]\nkey_file = '/k'\n")
     assert str(own.settings.secrets.key_file) == "/k"

@@ -82,7 +82,9 @@ class TestLanes:
         assert '"lrclib" is the primary lane already; dropped' in text
 
     def test_a_dump_lane_needs_its_file(self, machine):
-        toml = '[providers]\nfallback_order = ["lrclib-dump"]\n[providers.lrclib_dump]\npath = "d"\n'
+        toml = (
+            '[providers]\nfallback_order = ["lrclib-dump"]\n[providers.lrclib_dump]\npath = "d"\n'
+        )
         assert "(not set)" in machine.examine(toml.replace("path =", "# path =")).faults[0]
         assert "is no readable file" in machine.examine(toml).faults[0]
         (machine.config.parent / "d").mkdir()
@@ -180,8 +182,6 @@ def make_pair(directory, name, password=None):
     paths = directory / f"{name}.pem", directory / f"{name}.key"
     paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     paths[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hiding
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hiding)
     )
     return paths

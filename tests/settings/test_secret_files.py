@@ -1,7 +1,6 @@
 """Secrets in files that a variable points to."""
 
 import base64
-import os
 
 import pytest
 
@@ -161,10 +160,10 @@ def test_short_webhook_keys_work_with_a_warning(machine):
 def test_a_file_with_a_secret_that_others_may_read_is_warned_about(machine, mode, warned):
     for toml in ('[api]\ntoken = "secret-token"\n', 'api.token = """secret-token"""\n'):
         machine.write(toml)
-        os.chmod(machine.config, mode)
+        machine.config.chmod(mode)
         # the secret in the file counts although a variable hides it
         for env in ({}, {"PROVIDER_TOKEN": "another-token"}):
             assert len(machine.examine(None, env).warnings) == warned
     machine.write("[api]\ncooldown = 3\n")
-    os.chmod(machine.config, mode)
+    machine.config.chmod(mode)
     assert machine.examine().warnings == ()

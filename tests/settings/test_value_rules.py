@@ -129,7 +129,7 @@ def test_a_caution_or_critical_variable_that_does_not_fit_is_fatal(machine, name
 
 
 def test_a_flag_that_does_not_fit_is_a_usage_error(machine):
-    with pytest.raises(UsageError, match="api.cooldown from --cooldown: must be a whole number"):
+    with pytest.raises(UsageError, match=r"api\.cooldown from --cooldown: must be a whole number"):
         load(machine.inputs({}, {"api.cooldown": "soon"}))
 
 

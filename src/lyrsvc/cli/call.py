@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from lyrsvc.cli.command import Command
 from lyrsvc.cli.parsing import Args
+from lyrsvc.settings.environment_sections import Environment
 from lyrsvc.settings.loading import Loaded
-from lyrsvc.settings.sections import Settings
+from lyrsvc.settings.sections import Db, Settings
 
 if TYPE_CHECKING:
     from lyrsvc.cli.listing import Row
@@ -93,7 +94,8 @@ class Call(NamedTuple):
         path = self.database_path
         if not path.exists():
             self.note(
-                f"no database at {path}; nothing to list (set LYRSVC_DB_PATH or start lyrsvc serve)"
+                f"no database at {path}; nothing to list "
+                f"(set {Db.path.env[0]} or start lyrsvc serve)"
             )
             return None
         return Database.open(path, clock=self.world.clock, create=False)
@@ -101,7 +103,7 @@ class Call(NamedTuple):
 
 def terminal_width(world: World) -> int:
     """Give the columns of the terminal."""
-    columns = world.environ.get("COLUMNS", "")
+    columns = world.environ.get(Environment.columns.env[0], "")
     if columns.isascii() and columns.isdigit() and int(columns) > 0:
         return int(columns)
     try:

@@ -104,8 +104,8 @@ def _save(call: Call, texts: dict[str, str | None]) -> int:
     for path, old, new in saved.changes:
         call.audit("setting.changed", setting=path, old=old, new=new)
     for path in texts:
-        if call.loaded.locked(path):
-            call.note(f"{registry.by_path[path].key} is saved, but {_winner(call, path)} wins")
+        if winner := call.loaded.locked_by(path):
+            call.note(f"{registry.by_path[path].key} is saved, but {winner} wins")
     lines = [
         f"{path} removed" if text is None else f"{path}={text}" for path, text in texts.items()
     ]
@@ -133,11 +133,6 @@ def _as_written(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401
         return entry.setting.as_written(text, place)
     except ValueError as wish:
         raise ConfigError([f'{path}: must be {wish}, not "{text}"']) from wish
-
-
-def _winner(call: Call, path: str) -> str:
-    source = call.loaded.source(path)
-    return source.removeprefix("env:") if source.startswith("env:") else "the flag"
 
 
 def _entry(call: Call, key: str) -> Entry:

@@ -67,13 +67,23 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
         config=args.config,
         env_file=args.env_file,
     )
+    undone = _mend_file(inputs, world) if line.command.name == "serve" else None
     try:
         loaded = _load(line.command, inputs)
     except ConfigError as error:
         return _complain_of(error, voice)
     voice.keep_back(loaded.secrets())
     _choose_logs(line.command, args, loaded, voice)
+    if undone:
+        voice.warn(undone)
     return _call(Call(line.command, args, loaded, world, voice), voice)
+
+
+def _mend_file(inputs: Inputs, world: World) -> str | None:
+    """Undo a save of the settings that was cut off, before anybody reads them."""
+    from lyrsvc.settings.saving import undo_interrupted_save
+
+    return undo_interrupted_save(inputs, clock=world.clock)
 
 
 def _load(command: Command, inputs: Inputs) -> Loaded:

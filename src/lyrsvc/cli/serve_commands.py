@@ -16,13 +16,10 @@ def serve(call: Call) -> int:
     from lyrsvc.clock import SystemClock
     from lyrsvc.settings.reference import effective_toml
     from lyrsvc.settings.rules import schedule_text
-    from lyrsvc.settings.saving import recover
     from lyrsvc.store.serve_lock import ServeLock
 
     if is_root() and not call.settings.environment.docker:
         _LOG.warning("running as root; a user of its own is safer")
-    if told := recover(call.loaded, clock=call.world.clock):
-        _LOG.warning("%s", told)
     stop = threading.Event()
     settings = call.settings
     with (

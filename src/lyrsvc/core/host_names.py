@@ -4,9 +4,9 @@ import re
 from typing import Final
 
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
+_NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_IPV4: Final = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+_IPV4: Final = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 _LONGEST: Final = 253
 
 
@@ -17,12 +17,12 @@ def is_host(text: str) -> bool:
         return is_ipv6(bare)
     if re.fullmatch(r"[0-9.]+", text):
         return is_ipv4(text)
-    return len(text) <= _LONGEST and _NAME.fullmatch(text) is not None
+    return len(text) <= _LONGEST and re.fullmatch(_NAME, text) is not None
 
 
 def is_ipv4(text: str) -> bool:
     """Tell whether a text is a dotted address of four parts."""
-    return _IPV4.fullmatch(text) is not None
+    return re.fullmatch(_IPV4, text) is not None
 
 
 def is_ipv6(text: str) -> bool:

@@ -242,17 +242,16 @@ class Url(Setting[str]):
     """An http or https address with a host, without a trailing slash."""
 
     kind = "url"
-    FORM: Final = re.compile(
+    FORM: Final = (
         r"https?://([^\x00-\x20\x7f/?#@\\]*@)?"
         r"(\[[0-9a-f:.]+\]|[^\x00-\x20\x7f/?#@:\[\]\\\"<>^`{|}]+)"
-        r"(:([0-9]{1,5}))?(/[^\x00-\x20\x7f?#\\]*)?",
-        re.IGNORECASE,
+        r"(:([0-9]{1,5}))?(/[^\x00-\x20\x7f?#\\]*)?"
     )
 
     def from_text(self, text: str, place: Place) -> str:
         """Check scheme, host and port."""
         url = text.strip().rstrip("/")
-        match = self.FORM.fullmatch(url)
+        match = re.fullmatch(self.FORM, url, re.IGNORECASE)
         if match is None or not 0 < int(match[4] or 1) <= _MOST_PORT or not _fits(match[2]):
             raise ValueError("an http or https URL with a host")
         return url

@@ -36,13 +36,26 @@ def read(text: str) -> dict[str, Any]:
         raise FileInvalid([f"the settings file is broken: {error}"]) from error
 
 
+def exact(value: Any) -> object:  # noqa: ANN401 - any TOML value
+    """Give a value that equals only what means the same: 1 is not true, and NaN is NaN.
+
+    Empty tables do not count: the last key of a table may take it along.
+    """
+    if isinstance(value, Mapping):
+        parts = {key: exact(part) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part != {}}
+    if isinstance(value, list):
+        return [exact(part) for part in value]
+    return type(value).__name__, repr(value)
+
+
 def _edit_one(text: str, path: str, value: object) -> str:
     before = read(text)
     now = written_at(before, path)
-    if now is None if value is None else _exact(now) == _exact(value):
+    if now is None if value is None else exact(now) == exact(value):
         return text
     parts = tuple(path.split("."))
-    wanted = _exact(_applied(before, parts, value))
+    wanted = exact(_applied(before, parts, value))
     for candidate in _candidates(text, parts, value):
         if _means(candidate, wanted):
             return candidate
@@ -51,7 +64,7 @@ def _edit_one(text: str, path: str, value: object) -> str:
 
 def _means(text: str, wanted: object) -> bool:
     try:
-        return _exact(parse(text)) == wanted
+        return exact(parse(text)) == wanted
     except BrokenToml:
         return False
 
@@ -176,19 +189,6 @@ def _applied(document: Mapping[str, Any], parts: Path, value: object) -> dict[st
         return {**document, name: _applied(inside, deeper, value)}
     others = {key: part for key, part in document.items() if key != name}
     return others if value is None else {**others, name: value}
-
-
-def _exact(value: Any) -> object:  # noqa: ANN401 - any TOML value
-    """Give a value that equals only what means the same: 1 is not true, and NaN is NaN.
-
-    Empty tables do not count: the last key of a table may take it along.
-    """
-    if isinstance(value, Mapping):
-        parts = {key: _exact(part) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part != {}}
-    if isinstance(value, list):
-        return [_exact(part) for part in value]
-    return type(value).__name__, repr(value)
 
 
 def _like(old: str, value: object) -> str:

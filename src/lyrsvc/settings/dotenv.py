@@ -9,12 +9,9 @@ from lyrsvc.settings.findings import Finding, warning
 from lyrsvc.settings.registry import Registry
 
 _NEVER = Environment.admin_password.env[0]
-_LINE = re.compile(
-    r"""\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[ \t]*
+_LINE = r"""\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[ \t]*
         (?: '([^']*)' | "((?:[^"\\]|\\.)*)" | ((?![ \t'"]|\#(?<=[ \t]\#)).*?|) )
-        (?:[ \t]+\#.*)?[ \t]*""",
-    re.VERBOSE,
-)
+        (?:[ \t]+\#.*)?[ \t]*"""
 
 
 class DotEnv(NamedTuple):
@@ -30,7 +27,7 @@ def read_dotenv(text: str, name: str, registry: Registry) -> DotEnv:
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff")), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        match = _LINE.fullmatch(line)
+        match = re.fullmatch(_LINE, line, re.VERBOSE)
         if match is None or "\0" in line:
             result.findings.append(warning("", f"{name} line {number} is not NAME=value; skipped"))
         elif match[1] == _NEVER:

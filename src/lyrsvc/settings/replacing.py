@@ -208,8 +208,8 @@ def _is_trusted(copy: os.stat_result, path: Path) -> bool:
 def _write_in_place(path: Path, data: bytes) -> None:
     with path.open("r+b") as file:
         file.write(data)
-        file.truncate()
         file.flush()
+        file.truncate()
         os.fsync(file.fileno())
     if path.read_bytes() != data:
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))

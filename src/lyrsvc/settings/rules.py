@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lyrsvc.settings.addresses import is_loopback_url
+from lyrsvc.settings.environment_sections import Environment
 from lyrsvc.settings.findings import Finding, fault, warning
 from lyrsvc.settings.sections import Settings
 from lyrsvc.settings.server_sections import ScanSchedule
@@ -180,7 +181,8 @@ def _zone_is_known(view: View) -> Iterator[Finding]:
     try:
         ZoneInfo(zone.removeprefix(":"))
     except (KeyError, ValueError, OSError):
-        yield warning("TZ", f'TZ: no time zone "{zone}"; as if unset')
+        name = Environment.tz.env[0]
+        yield warning(name, f'{name}: no time zone "{zone}"; as if unset')
 
 
 def _secrets_are_private(view: View) -> Iterator[Finding]:

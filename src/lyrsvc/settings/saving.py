@@ -90,11 +90,6 @@ def save(
     raise Refused(f"{path} keeps changing under our hands; try again")
 
 
-def recover(loaded: Loaded, *, clock: Clock) -> str | None:
-    """Undo a save that was cut off; give the sentence to warn with, or None."""
-    return undo_interrupted_save(loaded.inputs, clock=clock)
-
-
 def undo_interrupted_save(inputs: Inputs, *, clock: Clock) -> str | None:
     """Undo a save that was cut off, before the settings are loaded; say so, or None."""
     path = examine(inputs._replace(file_text="")).config_path
@@ -223,11 +218,14 @@ def _compare(
 ) -> Iterator[Change]:
     before, after = parse(old), parse(new)
     for path in changes:
-        values = written_at(before, path), written_at(after, path)
-        if values[0] is values[1] is None:
+        was, is_now = written_at(before, path), written_at(after, path)
+        if document.exact(was) == document.exact(is_now):
             continue
         entry = registry.by_path.get(path)
         if entry is not None and entry.setting.secret:
-            yield Change(path, *(None if value is None else REDACTED for value in values))
-        elif values[0] != values[1] or type(values[0]) is not type(values[1]):
-            yield Change(path, *values)
+            was, is_now = _hidden(was), _hidden(is_now)
+        yield Change(path, was, is_now)
+
+
+def _hidden(value: object) -> str | None:
+    return None if value is None else REDACTED

@@ -17,7 +17,7 @@ from lyrsvc.core.setting_kinds import (
 )
 
 _HOSTS = must("host names or IP addresses", lambda hosts: all(map(is_host, hosts)))
-_KEY = re.compile(r"[!-+\--~]{1,512}")
+_KEY = r"[!-+\--~]{1,512}"
 _SERVE = ("serve",)
 
 
@@ -215,7 +215,7 @@ class Server(Section):
         flag=Flag("--webhook-api-key", _SERVE),
         check=must(
             "1 to 512 printable ASCII characters without comma or blank",
-            lambda keys: all(_KEY.fullmatch(key) for key in keys),
+            lambda keys: all(re.fullmatch(_KEY, key) for key in keys),
         ),
         tab=Tab.COMMON,
         tier=Tier.CRITICAL,
