@@ -57,13 +57,14 @@ RULES: Final[Mapping[Kind, str]] = {
     Kind.SPEED: r" sped up | speed up | spedup | slowed | nightcore | daycore | 8d ",
     Kind.RERECORDED: r" rerecorded | re recorded | rerecording | re recording | new recording "
     rf"| newly recorded |(?<!remastered) {YEAR} version ",
-    Kind.REMIX: r" remix(?:ed|es)? | rmx | bootleg | mashup | rework(?:ed)? | flip | vip "
+    Kind.REMIX: r" remix(?:ed|es)? | rmx | refix | bootleg | mashup | rework(?:ed)? | flip | vip "
     r"| dub mix | dub $|リミックス|리믹스",
     Kind.INSTRUMENTAL: r" instrumentale?s? | inst | instr | karaoke | backing track | minus one "
     r"| off vocals? | (?:no|without) vocals? | performance track | playback "
     r"|カラオケ|オフボーカル|インスト|伴奏",
     Kind.COVER: r" cover $| cover (?:version|of|by) | tribute | parody | in the style of "
-    r"| made (?:famous|popular) by | originally performed by ",
+    r"| made (?:famous|popular) by | originally performed by "
+    r"| (?:alternate|alternative|alt|different|new|other) lyrics? ",
     Kind.PART: r"^ (?:reprise|skit|interlude|intro|outro|prelude) "
     r"| (?:reprise|skit|interlude|intro|outro) $",
 }
