@@ -1,0 +1,1 @@
+"""What keeps secrets secret: the vault and its key."""
