@@ -1,0 +1,106 @@
+"""Scans of single directories, each after its quiet period, one after the other."""
+
+import logging
+import os
+import stat
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from lyrsvc.core.debounce import Debounce, above, topmost
+from lyrsvc.core.library import Library
+from lyrsvc.core.ports import Clock
+from lyrsvc.services.watched_roots import Owner
+
+ScanBelow = Callable[[Library, Path], bool]
+"""Scans a directory and what is below it; False when the library is busy just now."""
+
+_TICK_S: Final = 1.0
+"""The longest time until a stop is noticed that nobody woke us for."""
+_LOG = logging.getLogger("lyrsvc.watcher")
+
+
+class SubScans:
+    """The directories that wait for a scan, and the loop that scans them."""
+
+    def __init__(
+        self,
+        debounce: Debounce,
+        *,
+        scan_below: ScanBelow,
+        owner: Callable[[str], Owner | None],
+        clock: Clock,
+    ) -> None:
+        self._debounce = debounce
+        self._scan_below = scan_below
+        self._owner = owner
+        self._clock = clock
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._debounce)
+
+    def touch(self, directory: str, root: str) -> None:
+        """Have a directory scanned once nothing happens in it any more."""
+        with self._changed:
+            if not len(self._debounce):
+                self._changed.notify_all()
+            fits = self._debounce.touch(directory, root, self._clock.monotonic())
+        if not fits:
+            _LOG.warning("watcher: too many directories changed; whole libraries are scanned")
+
+    def wake(self) -> None:
+        """Have the loop look around now."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def run(self) -> None:
+        """Scan until the program stops."""
+        while not self._clock.wait(0):
+            for owner, directory in self._existing(self._await_due()):
+                if self._clock.wait(0):
+                    return
+                self._scan(owner, directory)
+
+    def _await_due(self) -> list[str]:
+        """Give what is due; nothing when there was none for a while."""
+        with self._changed:
+            due_at = self._debounce.next_due_at()
+            left_s = _TICK_S if due_at is None else due_at - self._clock.monotonic()
+            if left_s > 0:
+                self._changed.wait(min(left_s, _TICK_S))
+            return self._debounce.take_due(self._clock.monotonic())
+
+    def _existing(self, directories: Sequence[str]) -> list[tuple[Owner, str]]:
+        """Put the nearest directory that exists in the place of one that is gone."""
+        owners: dict[str, Owner] = {}
+        for directory in directories:
+            owner = self._owner(directory)
+            found = owner and _nearest(directory, owner.root)
+            if owner and found:
+                owners.setdefault(found, owner)
+        tops = topmost([(path, owner.root) for path, owner in owners.items()])
+        return [(owners[path], path) for path in tops]
+
+    def _scan(self, owner: Owner, directory: str) -> None:
+        fields = {"path": directory, "library": owner.library.name}
+        _LOG.debug("watcher: directory is scanned", extra=fields)
+        try:
+            is_done = self._scan_below(owner.library, Path(directory))
+        except Exception:  # noqa: BLE001 - one scan that fails ends nothing
+            _LOG.exception("scan of a changed directory failed", extra=fields)
+            return
+        if not is_done:
+            self.touch(directory, owner.root)
+
+
+def _nearest(directory: str, root: str) -> str | None:
+    for path in (directory, *above(directory, root)):
+        try:
+            found = os.stat(path, follow_symlinks=path == root)  # noqa: PTH116 - bytes may be odd
+        except OSError:
+            continue
+        if stat.S_ISDIR(found.st_mode):
+            return path
+    return None
