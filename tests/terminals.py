@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lyrsvc.cli.call import World
 from lyrsvc.cli.running import main
 from lyrsvc.clock import SystemClock
+from lyrsvc.core.ports import Clock
 
 
 class Done(NamedTuple):
@@ -51,6 +52,7 @@ class Shell:
         self.home = home
         self.environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
         self.working_directory = home
+        self.clock: Clock = SystemClock()
 
     @property
     def config(self) -> Path:
@@ -70,10 +72,11 @@ class Shell:
         *argv: str,
         stdin: str = "",
         terminal: bool = False,
+        watched: bool = False,
         environ: dict[str, str] | None = None,
     ) -> Done:
         out = Screen() if terminal else Pipe()
-        err = Pipe()
+        err = Screen() if watched else Pipe()
         world = World(
             {**self.environ, **(environ or {})},
             self.working_directory,
@@ -81,7 +84,7 @@ class Shell:
             io.StringIO(stdin),
             out,
             err,
-            SystemClock(),
+            self.clock,
         )
         code = main(list(argv), world)
         return Done(code, out.getvalue(), err.getvalue())

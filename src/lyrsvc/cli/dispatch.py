@@ -5,6 +5,8 @@ from lyrsvc.cli.commands import BY_NAME, TOP_LEVEL
 
 LEGACY = "fetch"
 """Command that takes lines without a command word."""
+_SONG_FLAGS = ("--from", "--artist", "--title")
+"""Flags that name songs, so that no word needs to."""
 
 
 class Line:
@@ -33,7 +35,8 @@ def divide(argv: list[str], valued: frozenset[str]) -> Line:
     if "--serve" in before:
         at = before.index("--serve")
         return Line(BY_NAME["serve"], argv[:at] + argv[at + 1 :], asks=asks)
-    return Line(BY_NAME.get(LEGACY) if positions else None, list(argv), asks=asks)
+    names_songs = positions or any(word.partition("=")[0] in _SONG_FLAGS for word in argv)
+    return Line(BY_NAME.get(LEGACY) if names_songs else None, list(argv), asks=asks)
 
 
 def _named(argv: list[str], positions: list[int], asks: str) -> Line:

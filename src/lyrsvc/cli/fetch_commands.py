@@ -1,21 +1,24 @@
 """One-shot and directory mode on the command line."""
 
 import contextlib
+import functools
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 from lyrsvc import runtime
 from lyrsvc.cli import fetch_jobs
 from lyrsvc.cli.call import Call
-from lyrsvc.cli.fetch_report import FailedList, Report
+from lyrsvc.cli.fetch_report import FailedList, Report, Total
 from lyrsvc.cli.progress import ProgressLine, is_wanted
 from lyrsvc.core.errors import LyrsvcError, UsageError
 from lyrsvc.core.sidecar import FetchMode, WordTiming
 from lyrsvc.files.sidecar_writing import SidecarWriter
 from lyrsvc.files.sidecars import STATELESS
-from lyrsvc.services.fetching import Fetcher, FetchOptions
+from lyrsvc.services.fetch_job import FetchOptions
+from lyrsvc.services.fetching import Fetcher
 from lyrsvc.services.lanes import Cancelled
+from lyrsvc.services.lookup import Lookup
 
 EXIT_INTERRUPTED = 130
 
@@ -49,24 +52,35 @@ def fetch(call: Call) -> int:
                 clock=call.world.clock,
                 pause=waiting.pause,
             )
-            return _work(call, fetcher, request, line)
+            with Total(request.count, enabled=enabled) as total:
+                report = Report(
+                    call.world.stdout,
+                    line,
+                    as_json=call.args.json,
+                    total=total,
+                    shown=request.shown,
+                )
+                pace = functools.partial(_pace, lookup)
+                return _work(call, fetcher, request, report, pace)
 
 
-def _work(call: Call, fetcher: Fetcher, request: fetch_jobs.Request, line: ProgressLine) -> int:
-    report = Report(
-        call.world.stdout, line, as_json=call.args.json, total=request.total, shown=request.shown
-    )
+def _work(
+    call: Call,
+    fetcher: Fetcher,
+    request: fetch_jobs.Request,
+    report: Report,
+    pace: Callable[[], float | None],
+) -> int:
     left = FailedList(request.bad_lines)
-    jobs = request.jobs()
     interrupted = False
     with _interruptible():
         try:
-            for job, result in fetcher.run(left.watched(jobs)):
-                report.add(result)
+            for job, result in fetcher.run(left.watched(request.jobs())):
+                report.add(result, pace_s=pace())
                 left.settle(job, result)
         except (KeyboardInterrupt, Cancelled):
             interrupted = True
-            left.add_unworked(jobs)
+            left.add_unworked(request.jobs() if request.failed_list else ())
     for bad in request.bad_lines:
         report.add_bad_line(bad)
     report.close()
@@ -75,13 +89,21 @@ def _work(call: Call, fetcher: Fetcher, request: fetch_jobs.Request, line: Progr
     return EXIT_INTERRUPTED if interrupted else report.tally.exit_code
 
 
+def _pace(lookup: Lookup) -> float | None:
+    """Give the seconds a song takes at the first lane's pace; None when nothing slows it down."""
+    first = next((lane for lane in lookup.lanes if lane.active), None)
+    return (first.pace_s or None) if first else None
+
+
 def _save_failed(call: Call, request: fetch_jobs.Request, left: FailedList) -> None:
     path = request.failed_list
     if path is None or not left.lines:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{text}\n" for text in left.lines), "utf-8")
+        mode = "a" if request.appends else "w"
+        with path.open(mode, encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines(f"{text}\n" for text in left.lines)
     except OSError as error:
         raise LyrsvcError(f"cannot write {path}: {error.strerror}") from error
     call.note(f"what failed is listed in {path}; try again with: lyrsvc --from {path}")
@@ -113,13 +135,16 @@ class _Waiting:
         self._enabled = enabled
 
     def for_lane(self, seconds: float, lane: str) -> bool:
-        return self.pause(seconds, f"next request ({lane})")
+        return self._wait(seconds, lane, "next request in {time} ({reason})")
 
     def pause(self, seconds: float, why: str) -> bool:
+        return self._wait(seconds, why, "asking again in {time}: {reason}")
+
+    def _wait(self, seconds: float, why: str, form: str) -> bool:
         end = self._clock.monotonic() + seconds
         while (left := end - self._clock.monotonic()) > 0:
             if self._enabled:
-                self._line.countdown(left, why)
+                self._line.countdown(left, why, form=form)
             if self._clock.wait(min(left, 0.5)):
                 return True
         return False

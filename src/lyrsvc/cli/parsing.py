@@ -32,7 +32,13 @@ def parse(
 ) -> tuple[Args, dict[str, Any]]:
     """Read the words of a command; give its arguments and the settings' flags by path."""
     reader = _Reader(command, setting_flags(command, settings))
-    return reader.read(words)
+    try:
+        return reader.read(words)
+    except UsageError:
+        if not command.discreet:
+            raise
+        see = f"see: {brand.PROGRAM} {command.name} --help"
+        raise UsageError(f"{command.discreet}; {see}") from None
 
 
 def asks_for_help(words: list[str]) -> bool:

@@ -21,6 +21,7 @@ from lyrsvc.logs.console import encodable
 DRAWS_PER_SECOND: Final = 10
 UPDATE_EVERY_S: Final = 0.125
 REPORT_EVERY_S: Final = 60.0
+WAIT_FORM: Final = "waiting {time}: {reason}"
 
 _USUAL_WIDTH: Final = 80
 _SHORTEST_NAME: Final = 8
@@ -41,6 +42,7 @@ class Progress:
     left_s: float | None = None
     wait_s: float = 0.0
     reason: str = ""
+    wait_form: str = WAIT_FORM
 
 
 class ProgressLine:
@@ -107,11 +109,16 @@ class ProgressLine:
             )
         self._show(every_s=UPDATE_EVERY_S)
 
-    def countdown(self, seconds: float, reason: str) -> None:
-        """Show how long the command waits and why; the next update ends it."""
+    def countdown(self, seconds: float, reason: str, *, form: str = WAIT_FORM) -> None:
+        """Show how long the command waits and why; the next update ends it.
+
+        ``form`` is the sentence, with ``{time}`` and ``{reason}`` in it.
+        """
         with self._lock:
             known = self._progress
-            self._progress = replace(known, current="", wait_s=max(seconds, 0.0), reason=reason)
+            self._progress = replace(
+                known, current="", wait_s=max(seconds, 0.0), reason=reason, wait_form=form
+            )
             begins = known.wait_s == 0
         self._show(every_s=0.0 if begins else UPDATE_EVERY_S)
 
@@ -240,7 +247,8 @@ def terminal_width(stream: TextIO) -> int:
 def _parts(progress: Progress) -> dict[str, str]:
     total = progress.total
     steps = f"{progress.done} {progress.noun}" if total is None else f"{progress.done}/{total}"
-    wait = f"waiting {_clock_face(progress.wait_s)}: {progress.reason}"
+    face = _clock_face(progress.wait_s)
+    wait = progress.wait_form.replace("{time}", face).replace("{reason}", progress.reason)
     left = "" if progress.left_s is None else f"{_clock_face(progress.left_s)} left"
     return {
         "steps": steps,

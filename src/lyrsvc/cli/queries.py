@@ -1,11 +1,13 @@
 """What the words of a fetch mean: a directory, an audio file, or ``artist,title``."""
 
 import csv
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lyrsvc.core.errors import UsageError
+from lyrsvc.core.ptext import clean_text
 from lyrsvc.files.tree import AUDIO_SUFFIXES
 
 
@@ -15,6 +17,8 @@ class Query:
 
     artist: str
     title: str
+    ambiguous: bool = False
+    """More than one comma stood there without quotes; only the first divided."""
 
     @property
     def record(self) -> str:
@@ -34,14 +38,13 @@ class BadLine:
 def read_word(word: str, working_directory: Path) -> Path | Query:
     """Tell what a word means; a directory is never a query."""
     path = working_directory / word
-    if word and path.is_dir():
-        return path
-    if word and path.is_file() and path.suffix.lower().lstrip(".") in AUDIO_SUFFIXES:
+    if word and (os.path.isdir(path) or is_audio(path)):  # noqa: PTH112 - too long is no name
         return path
     try:
         return read_query(word)
     except ValueError as why:
-        hint = f"; to read songs from it: --from {word}" if word and path.is_file() else ""
+        is_list = word and os.path.isfile(path)  # noqa: PTH113 - as above
+        hint = f"; to read songs from it: --from {word}" if is_list else ""
         raise UsageError(
             f'"{word}" is no directory, no audio file and no song: {why}{hint}'
         ) from why
@@ -55,22 +58,39 @@ def read_query(text: str) -> Query:
         fields = text.split(",")
     if len(fields) < 2:
         raise ValueError("artist,title needs a comma")
-    artist, title = fields[0].strip(), ",".join(fields[1:]).strip()
+    artist, title = _one_line(fields[0]), _one_line(",".join(fields[1:]))
     if not artist or not title:
         raise ValueError("artist and title must both be there")
-    return Query(artist, title)
+    return Query(artist, title, ambiguous=len(fields) > 2)
 
 
-def read_list(lines: Iterable[str]) -> Iterator[Query | BadLine]:
-    """Read one song a line; blank lines and those that start with ``#`` are passed over."""
+def read_list(lines: Iterable[str]) -> Iterator[Path | Query | BadLine]:
+    """Read one song a line; blank lines and those that start with ``#`` are passed over.
+
+    A line that is the whole path of an audio file means that file: so does a
+    failed list of directory mode name what is left.
+    """
     for number, raw in enumerate(lines, 1):
         line = raw.removeprefix("\ufeff").rstrip("\r\n").strip()
         if not line or line.startswith("#"):
+            continue
+        path = Path(line)
+        if path.is_absolute() and is_audio(path):
+            yield path
             continue
         try:
             yield read_query(line)
         except ValueError as why:
             yield BadLine(number, line, str(why))
+
+
+def is_audio(path: Path) -> bool:
+    """Tell whether a path is that of an existing file with an audio extension."""
+    return path.suffix.lower().lstrip(".") in AUDIO_SUFFIXES and os.path.isfile(path)  # noqa: PTH113 - a name too long is no file
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean_text(text).split())
 
 
 def _quoted(part: str) -> str:

@@ -104,6 +104,8 @@ def _skip_blank(lines: Sequence[str], end: int) -> int:
 
 
 def _decoded(text: str) -> str:
+    if text.isascii() and text.isprintable() and "&" not in text:
+        return text
     decoded = _ENTITY.sub(_character, _plain_characters(text))
     # An entity may have hidden a control character or a line end.
     return normal_form("NFC", _plain_characters(decoded))
@@ -130,7 +132,7 @@ def _clean_cue(cue: Cue, seen: dict[str, str]) -> Cue:
     """Clean a cue; a line that was met before is not cleaned again."""
     if cue.text not in seen:
         seen[cue.text] = clean_line(cue.text)
-    return replace(cue, text=seen[cue.text], words=tuple(map(_clean_word, cue.words)))
+    return Cue(cue.ms, seen[cue.text], tuple(map(_clean_word, cue.words)), cue.end_ms)
 
 
 def _clean_word(word: Word) -> Word:

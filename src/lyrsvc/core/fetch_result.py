@@ -7,11 +7,14 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lyrsvc.core.errors import LyrsvcError
-from lyrsvc.core.lyrics import Quality
+from lyrsvc.core.lyrics import Matched, Quality
 from lyrsvc.core.outcome import Attempt
+from lyrsvc.core.recording import Recording
 from lyrsvc.core.sidecar import Kind
+from lyrsvc.core.verdict import Verdict
 
 EXIT_MISS: Final = 3
+PREVIEW_LINES: Final = 5
 
 
 class FetchState(StrEnum):
@@ -45,11 +48,11 @@ class FetchResult:
 
     state: FetchState
     label: str
+    is_path: bool = False
     lane: str = ""
     file: str = ""
     reason: str = ""
     text: str = ""
-    attempts: tuple[Attempt, ...] = ()
     preview: tuple[str, ...] = ()
 
     @property
@@ -61,7 +64,7 @@ class FetchResult:
         """Give the shape of ``--json``."""
         fields = {
             "state": str(self.state),
-            "query": self.label,
+            "path" if self.is_path else "query": self.label,
             "lane": self.lane or None,
             "file": self.file or None,
             "reason": self.reason or None,
@@ -96,19 +99,41 @@ class Tally:
         return ", ".join(f"{self.counts[state]} {state}" for state in FetchState)
 
 
-def evidence_lines(attempts: Iterable[Attempt]) -> list[str]:
-    """Explain for ``--dry-run`` how each lane's answer was judged."""
-    lines = []
+def evidence_lines(recording: Recording, attempts: Iterable[Attempt]) -> list[str]:
+    """Explain for ``--dry-run`` what was asked and how each lane's answer was judged."""
+    lines = [f"asked {_song(recording)}"]
     for attempt in attempts:
         parts = [f"lane {attempt.lane}: {attempt.answer}"]
-        verdict = attempt.verdict
-        if verdict is not None:
-            delta = "unknown" if verdict.delta_s is None else f"{verdict.delta_s:.1f} s"
-            parts.append(f"verdict {verdict.decision} ({verdict.reason})")
-            parts.append(f"evidence {verdict.evidence}")
-            parts.append(f"title {verdict.title or '-'}, artist {verdict.artist or '-'}")
-            parts.append(f"version {verdict.version or '-'}, length apart {delta}")
+        if attempt.matched is not None:
+            parts.append(f"answered {_song(attempt.matched)}")
+        if attempt.verdict is not None:
+            parts += _judged(attempt.verdict)
         elif attempt.reason:
             parts.append(attempt.reason)
         lines.append("; ".join(parts))
     return lines
+
+
+def preview_lines(data: bytes) -> list[str]:
+    """Give the first lines of a file, its header left out."""
+    lines = data.decode("utf-8", "replace").splitlines()
+    return [line for line in lines if not _is_header(line)][:PREVIEW_LINES]
+
+
+def _song(named: Recording | Matched) -> str:
+    length = f"{named.duration_ms / 1000:.1f} s" if named.duration_ms else ""
+    return " / ".join(filter(None, (named.artist, named.title, named.album, length)))
+
+
+def _judged(verdict: Verdict) -> list[str]:
+    delta = "unknown" if verdict.delta_s is None else f"{verdict.delta_s:.1f} s"
+    return [
+        f"verdict {verdict.decision} ({verdict.reason})",
+        f"evidence {verdict.evidence}",
+        f"title {verdict.title or '-'}, artist {verdict.artist or '-'}",
+        f"version {verdict.version or '-'}, length apart {delta}",
+    ]
+
+
+def _is_header(line: str) -> bool:
+    return line.startswith("[") and not line[1:2].isdigit()

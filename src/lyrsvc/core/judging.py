@@ -14,6 +14,7 @@ from lyrsvc.core.result import quality_of
 from lyrsvc.core.scripts import judge_script
 from lyrsvc.core.timing import judge_timing, words_only
 from lyrsvc.core.verdict import Decision, Evidence, Verdict
+from lyrsvc.core.versions import SAME_CUT_MS
 
 RULES_VERSION: Final = 1
 """Raised when a guard's rules change, so that earlier misses are looked at again."""
@@ -64,8 +65,17 @@ def best_of(judgements: Sequence[Judgement]) -> Judgement | None:
         for index, judged in enumerate(judgements)
         if judged.quality > Quality.NONE
     ]
-    ranked = rank(usable)
-    return judgements[ranked[0][0]] if ranked else None
+    ranked = [judgements[index] for index, _, _ in rank(usable)]
+    if ranked and ranked[0].quality is Quality.INSTRUMENTAL:
+        return next(filter(_is_near_text, ranked), ranked[0])
+    return ranked[0] if ranked else None
+
+
+def _is_near_text(judged: Judgement) -> bool:
+    """Tell words of about the asked length: they beat an instrumental row of their lane."""
+    delta_s = judged.verdict.delta_s
+    near = delta_s is not None and delta_s * 1000 <= SAME_CUT_MS
+    return near and judged.quality >= Quality.UNSYNCED
 
 
 def _judge_timing(recording: Recording, candidate: Candidate) -> Verdict:

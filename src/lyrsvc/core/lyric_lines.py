@@ -19,6 +19,8 @@ _MARKS: Final = frozenset({"instrumental", "au:instrumental", "纯音乐,请欣�
 
 def is_text_bearing(line: str) -> bool:
     """Tell whether a line holds words to sing."""
+    if line[:1].isalpha():  # as nearly every line: no tag, no frame
+        return True
     if is_pause(line) or is_tag(line):
         return False
     return not (_bare(line) == "instrumental" and _is_framed(line.strip()))
@@ -26,7 +28,7 @@ def is_text_bearing(line: str) -> bool:
 
 def is_pause(line: str) -> bool:
     """Tell whether a line is blank or holds nothing but notes and brackets."""
-    return all(map(_is_ornament, line))
+    return not line[:1].isalpha() and all(map(_is_ornament, line))
 
 
 def is_tag(line: str) -> bool:

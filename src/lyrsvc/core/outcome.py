@@ -15,7 +15,7 @@ from typing import Final
 
 from lyrsvc.core.content import PLACEHOLDER, texts_conflict
 from lyrsvc.core.judging import Judgement
-from lyrsvc.core.lyrics import Quality
+from lyrsvc.core.lyrics import Matched, Quality
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.timing import words_only
 from lyrsvc.core.verdict import Verdict
@@ -62,17 +62,26 @@ BROKEN_REASONS: Final = frozenset({"network", "timeout", "upstream_error"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    """One lane asked about one recording; ``until`` says when a closed lane opens again."""
+    """One lane asked about one recording.
+
+    ``until`` says when a closed lane opens again; a skipped lane's ``reason`` is
+    the cause of its closing. ``matched`` is the answer the verdict is about.
+    """
 
     lane: str
     answer: Answer
     reason: str = ""
     text: str = ""
     verdict: Verdict | None = None
-    ids: tuple[str, ...] = ()
+    matched: Matched | None = None
     result: Judgement | None = None
     until: datetime | None = None
     answered_at: datetime | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Tell whether the lane has yet to answer: it was skipped or refused to."""
+        return not self.answer.definitive and not self.answer.faulty
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +100,7 @@ class Missed:
     reason: str
     detail: str = ""
     rejected: bool = False
+    text: str = ""
     attempts: tuple[Attempt, ...] = ()
 
 
@@ -129,9 +139,10 @@ def decide(attempts: Sequence[Attempt]) -> Outcome:
     conflict = _conflict(kept)
     if conflict:
         return Missed(
-            reason="rejected_content",
+            reason=REJECTED_REASONS["text_conflict"],
             detail="text_conflict",
             rejected=True,
+            text=f"{conflict[0]} and {conflict[1]} have different words",
             attempts=kept,
         )
     best = _best(kept)
@@ -162,19 +173,21 @@ def _quality(attempt: Attempt) -> Quality:
     return attempt.result.quality if attempt.result else Quality.NONE
 
 
-def _conflict(attempts: Iterable[Attempt]) -> bool:
+def _conflict(attempts: Iterable[Attempt]) -> tuple[str, str] | None:
+    """Name two lanes whose words are certainly those of different songs."""
     texts = [
-        words
+        (attempt.lane, words)
         for attempt in attempts
         if attempt.result is not None
         and attempt.result.quality >= Quality.UNSYNCED
         and (words := words_only(attempt.result.candidate))
     ]
-    return any(texts_conflict(one, other) for one, other in combinations(texts, 2))
+    pairs = combinations(texts, 2)
+    return next(((a, b) for (a, one), (b, other) in pairs if texts_conflict(one, other)), None)
 
 
 def _without_result(attempts: tuple[Attempt, ...]) -> Outcome:
-    waiting = [a for a in attempts if not a.answer.definitive and not a.answer.faulty]
+    waiting = [attempt for attempt in attempts if attempt.waiting]
     if waiting:
         first = waiting[0]
         known = [attempt.until for attempt in waiting if attempt.until is not None]

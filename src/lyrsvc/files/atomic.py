@@ -11,10 +11,10 @@ import re
 import secrets
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from lyrsvc.brand import PROGRAM
 from lyrsvc.core.display import escape_controls
@@ -25,6 +25,7 @@ _STALE_S: Final = STALE_AFTER.total_seconds()
 
 Announce = Callable[[Path], object]
 """Told of every path before it is touched, so that a watcher knows our own writes."""
+Guard = Callable[[], AbstractContextManager[object]]
 
 _TEMP_NAME: Final = re.compile(rf"\.{PROGRAM}-[0-9a-f]{{8}}\.tmp")
 _REASONS: Final = {
@@ -62,27 +63,33 @@ def replace_file(
     data: bytes,
     *,
     mode: int | None = None,
+    guard: Guard = nullcontext,
     still_wanted: Callable[[], bool] | None = None,
     announce: Announce | None = None,
 ) -> bool:
     """Write a file durably; False when ``still_wanted`` said no at the last moment.
+
+    ``guard`` is entered around each change of the directory's names.
 
     A file that exists keeps its mode and, where permitted, its owner; a new one
     gets ``mode``, or what the umask leaves. A symbolic link is replaced, not
     followed. Raises ``FileFault``; then the old file is as it was.
     """
     try:
-        return _replace(path, data, mode, still_wanted, announce)
+        return _replace(path, data, mode, _Steps(guard, still_wanted, announce))
     except OSError as error:
         raise write_fault(error, path) from error
 
 
-def remove_file(path: Path, *, announce: Announce | None = None) -> None:
+def remove_file(
+    path: Path, *, guard: Guard = nullcontext, announce: Announce | None = None
+) -> None:
     """Remove a file durably; one that is gone already is fine."""
     try:
         if announce:
             announce(path)
-        path.unlink(missing_ok=True)
+        with guard():
+            path.unlink(missing_ok=True)
         sync_directory(path.parent)
     except OSError as error:
         raise write_fault(error, path) from error
@@ -128,23 +135,29 @@ def sync_directory(directory: Path) -> None:
             raise
 
 
+class _Steps(NamedTuple):
+    guard: Guard
+    still_wanted: Callable[[], bool] | None
+    announce: Announce | None
+
+
 def _replace(
     path: Path,
     data: bytes,
     mode: int | None,
-    still_wanted: Callable[[], bool] | None,
-    announce: Announce | None,
+    steps: "_Steps",
 ) -> bool:
     temp = path.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
     old = _regular(path)
-    if announce:
-        announce(temp)
-        announce(path)
+    if steps.announce:
+        steps.announce(temp)
+        steps.announce(path)
     try:
-        _write_temp(temp, data, old, mode)
-        wanted = still_wanted is None or still_wanted()
+        _write_temp(temp, data, old, mode, steps.guard)
+        wanted = steps.still_wanted is None or steps.still_wanted()
         if wanted:
-            temp.replace(path)
+            with steps.guard():
+                temp.replace(path)
     except BaseException:
         _discard(temp)
         raise
@@ -155,9 +168,16 @@ def _replace(
     return True
 
 
-def _write_temp(temp: Path, data: bytes, old: os.stat_result | None, mode: int | None) -> None:
+def _write_temp(
+    temp: Path,
+    data: bytes,
+    old: os.stat_result | None,
+    mode: int | None,
+    guard: Guard,
+) -> None:
     plain_new = old is None and mode is None
-    handle = os.open(temp, _EXCLUSIVE, _NEW_FILE_MODE if plain_new else _PRIVATE_MODE)
+    with guard():
+        handle = os.open(temp, _EXCLUSIVE, _NEW_FILE_MODE if plain_new else _PRIVATE_MODE)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()

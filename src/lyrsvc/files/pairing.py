@@ -32,7 +32,7 @@ def pair_sidecars(audio: Iterable[str], sidecars: Sequence[str]) -> dict[str, Si
             _keep(exact, (stem, kind), name)
         elif kind in NAMED:
             spare.append((stem, kind, name))
-    loose = [_index(spare, form) for form in (_composed, _folded)] if spare else []
+    loose = [_index(spare, form) for form in (composed, folded)] if spare else []
     found = {name: _sidecars(stem, exact, loose) for name, stem in stems.items()}
     return {name: each for name, each in found.items() if any(each)}
 
@@ -73,9 +73,11 @@ def _keep(names: _Names, key: tuple[str, str], name: str) -> None:
         names[key] = name
 
 
-def _composed(stem: str) -> str:
-    return unicodedata.normalize("NFC", stem)
+def composed(stem: str) -> str:
+    """Give a stem in one Unicode form."""
+    return stem if stem.isascii() else unicodedata.normalize("NFC", stem)
 
 
-def _folded(stem: str) -> str:
-    return unicodedata.normalize("NFC", stem).casefold()
+def folded(stem: str) -> str:
+    """Give a stem in one Unicode form and without regard to case."""
+    return composed(stem).casefold()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,21 +23,22 @@ from lyrsvc.core.sidecar import (
 )
 from lyrsvc.files.atomic import (
     Announce,
+    Guard,
     is_temp_name,
     remove_file,
     remove_stale_temp,
     replace_file,
     write_fault,
 )
-from lyrsvc.files.pairing import split_name
+from lyrsvc.files.pairing import Sidecars, split_name
 from lyrsvc.files.sidecars import (
     Beside,
     Ownership,
     Sidecar,
-    find_sidecars,
     look_beside,
     signature_of,
 )
+from lyrsvc.files.stem_index import DirectoryIndexes
 
 ATTEMPTS: Final = 5
 """How often a stem is judged anew because somebody else is writing there."""
@@ -100,6 +102,7 @@ class SidecarWriter:
         self._clock = clock
         self._ownership = ownership
         self._announce = announce
+        self._indexes = DirectoryIndexes(self._tidy)
 
     def look(self, place: Place) -> Beside | None:
         """Read what stands at a place; None when its directory is gone."""
@@ -131,10 +134,18 @@ class SidecarWriter:
         raise FileFault("write_error", f"cannot write {_shown(place)}: it keeps changing; retry")
 
     def _look(self, place: Place, directory: Path) -> Beside:
-        names = _listing(directory)
-        for name in filter(is_temp_name, names):
-            remove_stale_temp(directory / name, now=self._clock.now())
-        return look_beside(directory, place.stem, names, self._ownership, known_as=place.directory)
+        found = self._find(directory, place.stem)
+        return look_beside(directory, found, self._ownership, known_as=place.directory)
+
+    def _find(self, directory: Path, stem: str) -> Sidecars:
+        try:
+            return self._indexes.find(directory, stem)
+        except OSError as error:
+            raise write_fault(error, directory) from error
+
+    def _tidy(self, path: Path) -> None:
+        if is_temp_name(path.name):
+            remove_stale_temp(path, now=self._clock.now())
 
     def _attempt(self, task: "_Task", *, allowed: bool) -> WriteReport | None:
         """Do it once; None when something changed at the last moment."""
@@ -150,10 +161,12 @@ class SidecarWriter:
         if not replace_file(
             path,
             main.data,
+            guard=self._guard(task),
             still_wanted=lambda: self._is_unchanged(task),
             announce=self._teller(task),
         ):
             return None
+        self._indexes.enter(task.directory, added=path.name)
         return self._finish(task, WriteResult.WRITTEN, _file(task, path, main.kind, main.data))
 
     def _teller(self, task: "_Task") -> Announce | None:
@@ -161,9 +174,12 @@ class SidecarWriter:
         announce = self._announce
         return announce and (lambda path: announce(task.known(path)))
 
+    def _guard(self, task: "_Task") -> Guard:
+        return partial(self._indexes.own_change, task.directory)
+
     def _is_unchanged(self, task: "_Task") -> bool:
         """Tell whether the stem has the very files it had when it was judged."""
-        names = find_sidecars(task.place.stem, _listing(task.directory))
+        names = self._find(task.directory, task.place.stem)
         judged = (task.beside.lrc, task.beside.txt, task.beside.elrc)
         return all(map(self._is_same, names, judged))
 
@@ -194,11 +210,12 @@ class SidecarWriter:
             return None
         path = old.path if old else task.path_of(new)
         try:
-            replace_file(path, new.data, announce=self._teller(task))
+            replace_file(path, new.data, guard=self._guard(task), announce=self._teller(task))
         except FileFault as fault:
             if fault.reason != "name_too_long":
                 raise
             return None
+        self._indexes.enter(task.directory, added=path.name)
         return _file(task, path, new.kind, new.data)
 
     def _needless(self, task: "_Task", words: WrittenFile | None) -> list[Sidecar]:
@@ -221,7 +238,8 @@ class SidecarWriter:
         """Remove a file that is still the one we judged."""
         if signature_of(sidecar.path) != sidecar.signature:
             return None
-        remove_file(sidecar.path, announce=self._teller(task))
+        remove_file(sidecar.path, guard=self._guard(task), announce=self._teller(task))
+        self._indexes.enter(task.directory, removed=sidecar.path.name)
         return sidecar.known_as
 
 
@@ -264,13 +282,6 @@ def _escape(place: Place, why: str) -> FileFault:
 
 def _shown(place: Place) -> str:
     return escape_controls(str(place.directory / place.stem))
-
-
-def _listing(directory: Path) -> list[str]:
-    try:
-        return [path.name for path in directory.iterdir()]
-    except OSError as error:
-        raise write_fault(error, directory) from error
 
 
 def _is_forced(task: _Task, sidecar: Sidecar) -> bool:

@@ -98,12 +98,11 @@ class Beside:
 
 
 def look_beside(
-    directory: Path, stem: str, names: Iterable[str], ownership: Ownership, *, known_as: Path
+    directory: Path, found: Sidecars, ownership: Ownership, *, known_as: Path
 ) -> Beside:
-    """Read the sidecars of a stem, found in a listing of its real directory."""
+    """Read the sidecars of a stem, found in its real directory."""
     lrc, txt, elrc = (
-        _read(directory / name, known_as / name, ownership) if name else None
-        for name in find_sidecars(stem, names)
+        _read(directory / name, known_as / name, ownership) if name else None for name in found
     )
     return Beside(lrc=lrc, txt=txt, elrc=elrc)
 

@@ -99,6 +99,11 @@ def list_directory(path: str, depth: int = 0) -> Listing:
     return listing
 
 
+def is_skipped(name: str) -> bool:
+    """Tell whether a directory of this name is passed by, below a root."""
+    return name[0] == "." or name in _SKIPPED
+
+
 def _sort_entry(entry: os.DirEntry[str], listing: Listing) -> None:
     name = entry.name
     if name[0] == ".":

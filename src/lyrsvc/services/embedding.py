@@ -1,16 +1,31 @@
 """Lyrics inside the audio file, as a result that can be written like any other."""
 
+import logging
+from pathlib import Path
 from typing import Final
 
 from lyrsvc.core.cleaning import clean
+from lyrsvc.core.errors import FileFault
 from lyrsvc.core.lyrics import Candidate, Matched, Quality
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted, quality_of
 from lyrsvc.core.timing import judge_timing
 from lyrsvc.core.verdict import Evidence, Verdict
-from lyrsvc.files.tags import TagRead
+from lyrsvc.files.tags import TagRead, read_tags
 
 LANE: Final = "embedded"
+
+_LOG = logging.getLogger("lyrsvc.worker")
+
+
+def words_inside(audio: Path) -> TagRead | None:
+    """Give the tags of a file that holds lyrics; one that cannot be read holds none."""
+    try:
+        tags = read_tags(audio, enrich=False, embedded=True)
+    except FileFault as fault:
+        _LOG.warning("tags cannot be read", extra={"path": str(audio), "reason": fault.reason})
+        return None
+    return tags if tags.embedded is not None else None
 
 
 def extracted(tags: TagRead, recording: Recording) -> Accepted | None:

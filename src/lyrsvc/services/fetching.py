@@ -7,14 +7,12 @@ the others go on. Breakers, pace and the answers of this run live for the run.
 import heapq
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
-from pathlib import Path
 from typing import Final
 
 from lyrsvc import __version__
-from lyrsvc.core.credits import identity_artist
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.fetch_result import (
     STATE_OF_KIND,
@@ -22,57 +20,37 @@ from lyrsvc.core.fetch_result import (
     FetchResult,
     FetchState,
     evidence_lines,
+    preview_lines,
 )
-from lyrsvc.core.keys import duration_bucket, match_key
+from lyrsvc.core.keys import match_key
 from lyrsvc.core.lrc_output import HeaderFacts
-from lyrsvc.core.outcome import Attempt, Broken, Missed, Outcome, Served, Unjudged
+from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Outcome, Served, Unjudged
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
-from lyrsvc.core.sidecar import Fetch, FetchMode, OnDisk, WordTiming, render, should_fetch
-from lyrsvc.files.sidecar_writing import Place, SidecarWriter, WriteReport, WriteResult
+from lyrsvc.core.sidecar import Fetch, FetchMode, OnDisk, render, should_fetch
+from lyrsvc.files.sidecar_writing import SidecarWriter, WriteReport, WriteResult
 from lyrsvc.files.sidecars import Beside
 from lyrsvc.files.tags import TagRead, read_tags, to_recording
 from lyrsvc.services.embedding import extracted
+from lyrsvc.services.fetch_job import (
+    FetchOptions,
+    Job,
+    cause_of,
+    present,
+    reason_of,
+    result_of,
+)
 from lyrsvc.services.lookup import Lookup, can_be_asked
+from lyrsvc.services.run_memory import RunMemory
 
 MOST_RESTS: Final = 3
 """How often a song waits for a resting lane."""
 RETRY_AFTER_S: Final = (5.0, 30.0)
-REMEMBERED: Final = 20_000
-PREVIEW_LINES: Final = 5
+LONGEST_PAUSE: Final = timedelta(minutes=30)
+"""Nobody waits longer for a spent allowance; a throttled lane says itself how long."""
 
 _LOG = logging.getLogger("lyrsvc.fetch")
-
-Identity = tuple[str, str, int]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FetchOptions:
-    """How songs are fetched and written."""
-
-    mode: FetchMode = FetchMode.NORMAL
-    bilingual: bool = False
-    word_timing: WordTiming = WordTiming.OFF
-    embedded: str = "off"
-    enrich: bool = True
-    dry_run: bool = False
-
-
-@dataclass(kw_only=True, slots=True)
-class Job:
-    """One song: a query, or an audio file whose tags say what to ask."""
-
-    label: str
-    place: Place
-    recording: Recording | None = None
-    audio: Path | None = None
-    root: Path | None = None
-    has_sidecar: bool = False
-    """Seen in the listing already; without flags nothing more needs to be looked at."""
-    rests: int = 0
-    retries: int = 0
-    answered: dict[str, Attempt] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +78,7 @@ class Fetcher:
         self._options = options
         self._clock = clock
         self._pause = pause
-        self._known: dict[Identity, Outcome] = {}
+        self._memory = RunMemory(lookup)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, FetchResult]]:
         """Give the result of every song as soon as it is known."""
@@ -134,27 +112,32 @@ class Fetcher:
             recording = self._read(job, beside)
             if isinstance(recording, FetchResult):
                 return recording
-            return self._finish(job, recording, beside, self._ask(job, recording))
+            return self._finish(job, recording, self._ask(job, recording))
         except FileFault as fault:
-            return _result(job, FetchState.FAILED, reason=fault.reason, text=str(fault))
+            return result_of(job, FetchState.FAILED, reason=fault.reason, text=str(fault))
 
     def _look(self, job: Job) -> Beside | FetchResult:
         """See what stands there; the policy may already say that nothing is wanted."""
-        mode = self._options.mode
-        if job.has_sidecar and mode is FetchMode.NORMAL:
-            return _result(job, FetchState.PRESENT, reason="sidecar")
-        beside = self._writer.look(job.place) or Beside()
-        if should_fetch(beside.state, mode) is not Fetch.FETCH:
-            file = str(beside.deciding.path) if beside.deciding else ""
-            return _result(job, FetchState.PRESENT, file=file, reason="sidecar")
+        if job.fault is not None:
+            raise job.fault
+        if job.sidecar is not None and self._options.mode is FetchMode.NORMAL:
+            return present(job, job.sidecar)
+        beside = self._beside(job)
+        if should_fetch(beside.state, self._options.mode) is not Fetch.FETCH:
+            return present(job, beside.deciding.known_as if beside.deciding else None)
         return beside
+
+    def _beside(self, job: Job) -> Beside:
+        if self._options.dry_run and job.place.create and not job.place.directory.exists():
+            return Beside()
+        return self._writer.look(job.place) or Beside()
 
     def _read(self, job: Job, beside: Beside) -> Recording | FetchResult:
         """Find out what to ask; lyrics inside the file may make asking needless."""
         if job.audio is None:
             if job.recording is None:
                 raise FileFault("no_metadata", f"{job.label}: nothing to ask for")
-            return job.recording
+            return _named(job, job.recording)
         wants_embedded = self._options.embedded != "off"
         tags = read_tags(job.audio, enrich=self._options.enrich, embedded=wants_embedded)
         recording = to_recording(tags, job.audio, job.root)
@@ -162,89 +145,99 @@ class Fetcher:
             result = self._from_tags(job, recording, tags, beside)
             if result is not None:
                 return result
-        if not can_be_asked(recording):
-            raise FileFault("no_metadata", f"{job.label}: no title or artist in tags or name")
-        return recording
+        return _named(job, recording)
 
     def _from_tags(
         self, job: Job, recording: Recording, tags: TagRead, beside: Beside
     ) -> FetchResult | None:
         """Use or respect lyrics inside the file; None when a fetch is still wanted."""
-        normal = self._options.mode is FetchMode.NORMAL
-        nothing_there = beside.state is OnDisk.NOTHING
-        if self._options.embedded == "extract" and nothing_there:
+        if self._options.embedded == "respect":
+            return result_of(job, FetchState.PRESENT, reason="embedded")
+        if beside.state is OnDisk.NOTHING:
             accepted = extracted(tags, recording)
-            if accepted is not None and normal:
-                return self._write(job, recording, accepted, ())
-            if accepted is not None and not self._options.dry_run:
-                self._write(job, recording, accepted, ())
-        return _result(job, FetchState.PRESENT, reason="embedded") if normal else None
+            if accepted is None:
+                return None
+            result = self._write(job, recording, accepted, ())
+            beside = self._beside(job)
+        else:
+            result = result_of(job, FetchState.PRESENT, reason="embedded")
+        wanted = should_fetch(beside.state, self._options.mode) is Fetch.FETCH
+        return None if wanted and self._options.mode is not FetchMode.NORMAL else result
 
     def _ask(self, job: Job, recording: Recording) -> Outcome:
         """Look the recording up, unless an equal one was looked up in this run."""
-        identity = _identity(recording)
-        known = self._known.get(identity)
-        if isinstance(known, Missed):
+        known = self._memory.find(recording)
+        if known is not None:
             return known
-        if isinstance(known, Served):
-            again = self._lookup.serve_again(recording, known.accepted)
-            if again is not None:
-                return again
         outcome = self._lookup.look_up(
             recording, answered=job.answered, fresh=self._options.mode is not FetchMode.NORMAL
         )
-        if isinstance(outcome, Served | Missed):
-            if len(self._known) >= REMEMBERED:
-                self._known.pop(next(iter(self._known)))
-            self._known[identity] = outcome
+        self._memory.keep(recording, outcome)
         return outcome
 
-    def _finish(
-        self, job: Job, recording: Recording, beside: Beside, outcome: Outcome
-    ) -> FetchResult | _Later:
+    def _finish(self, job: Job, recording: Recording, outcome: Outcome) -> FetchResult | _Later:
         match outcome:
             case Served(accepted=accepted, attempts=attempts):
                 return self._write(job, recording, accepted, attempts)
-            case Missed(attempts=attempts):
-                reason = outcome.detail or outcome.reason
-                if beside.deciding is not None:  # a miss never touches what is there
-                    file = str(beside.deciding.path)
-                    return _result(job, FetchState.PRESENT, file=file, reason=reason)
-                return _result(job, FetchState.MISS, reason=reason, attempts=attempts)
+            case Missed():
+                return self._miss(job, recording, outcome)
             case Unjudged():
                 return self._rest(job, outcome)
             case Broken():
                 return self._retry(job, outcome)
 
+    def _miss(self, job: Job, recording: Recording, outcome: Missed) -> FetchResult:
+        reason = outcome.detail or outcome.reason
+        standing = self._beside(job).deciding
+        if standing is not None:  # a miss never touches what is there
+            return present(job, standing.known_as, reason=reason)
+        return result_of(
+            job,
+            FetchState.MISS,
+            reason=reason,
+            text=outcome.text or job.hint,
+            preview=self._evidence(recording, outcome.attempts),
+        )
+
+    def _evidence(self, recording: Recording, attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
+        return tuple(evidence_lines(recording, attempts)) if self._options.dry_run else ()
+
     def _rest(self, job: Job, outcome: Unjudged) -> FetchResult | _Later:
+        """Wait for a lane that will open again; one that refused us will not in this run."""
         job.rests += 1
         job.answered = {a.lane: a for a in outcome.attempts if a.answer.definitive}
-        if job.rests > MOST_RESTS:
-            return _result(
-                job,
-                FetchState.FAILED,
-                lane=outcome.lane,
-                reason="throttled",
-                text=outcome.text,
-                attempts=outcome.attempts,
-            )
-        due_at = outcome.until or self._clock.now() + timedelta(minutes=1)
-        return _Later(due_at, f"{outcome.lane} rests")
+        hopeful = [a for a in outcome.attempts if a.waiting and self._will_open(a)]
+        if hopeful and job.rests <= MOST_RESTS:
+            first = min(hopeful, key=self._opening)
+            return _Later(self._opening(first), f"{first.lane} ({cause_of(first)})")
+        first = next(a for a in outcome.attempts if a.waiting)
+        return result_of(
+            job, FetchState.FAILED, lane=first.lane, reason=reason_of(first), text=first.text
+        )
+
+    def _will_open(self, attempt: Attempt) -> bool:
+        soon = self._opening(attempt) <= self._clock.now() + LONGEST_PAUSE
+        cause = cause_of(attempt)
+        return cause != "refused" and (soon or cause == "throttled")
+
+    def _opening(self, attempt: Attempt) -> datetime:
+        return attempt.until or self._clock.now() + timedelta(minutes=1)
 
     def _retry(self, job: Job, outcome: Broken) -> FetchResult | _Later:
-        job.answered = {a.lane: a for a in outcome.attempts if a.answer.definitive}
-        if outcome.reason == "bad_response" or job.retries >= len(RETRY_AFTER_S):
-            return _result(
+        transient = [a for a in outcome.attempts if a.answer is Answer.TRANSIENT]
+        job.answered = {a.lane: a for a in outcome.attempts if a not in transient}
+        if not transient or job.retries >= len(RETRY_AFTER_S):
+            return result_of(
                 job,
                 FetchState.FAILED,
                 lane=outcome.lane,
                 reason=outcome.reason,
                 text=outcome.text,
-                attempts=outcome.attempts,
             )
         delay = RETRY_AFTER_S[job.retries]
         job.retries += 1
-        return _Later(self._clock.now() + timedelta(seconds=delay), f"{outcome.lane} again")
+        due_at = self._clock.now() + timedelta(seconds=delay)
+        return _Later(due_at, f"{transient[0].lane} ({transient[0].reason})")
 
     def _write(
         self,
@@ -256,85 +249,42 @@ class Fetcher:
         options = self._options
         files = render(
             accepted,
-            _header(recording),
+            HeaderFacts.of(recording, version=__version__),
             bilingual=options.bilingual,
             word_timing=options.word_timing,
         )
         if not files:
-            return _result(job, FetchState.MISS, reason="no_lyrics", attempts=attempts)
+            return result_of(job, FetchState.MISS, reason="no_lyrics")
         if options.dry_run:
-            lines = files[0].data.decode("utf-8", "replace").splitlines()
-            words = [line for line in lines if not _is_header(line)]
-            return FetchResult(
-                state=STATE_OF_QUALITY[accepted.quality],
-                label=job.label,
+            return result_of(
+                job,
+                STATE_OF_QUALITY[accepted.quality],
                 lane=accepted.lane,
                 reason=accepted.verdict.reason,
-                attempts=attempts,
-                preview=(*evidence_lines(attempts), *words[:PREVIEW_LINES]),
+                preview=(*self._evidence(recording, attempts), *preview_lines(files[0].data)),
             )
         report = self._writer.write(job.place, files, quality=accepted.quality, mode=options.mode)
-        return _of_report(job, accepted, report, attempts)
+        return _of_report(job, accepted, report)
 
 
-def _of_report(
-    job: Job, accepted: Accepted, report: WriteReport, attempts: tuple[Attempt, ...]
-) -> FetchResult:
+def _of_report(job: Job, accepted: Accepted, report: WriteReport) -> FetchResult:
     file = str(report.files[0].path) if report.files else ""
     match report.result:
-        case WriteResult.WRITTEN | WriteResult.SAME if report.kind is not None:
-            _LOG.debug("sidecar in place", extra={"path": file, "result": str(report.result)})
-            state = STATE_OF_KIND[report.kind]
-            return _result(job, state, lane=accepted.lane, file=file, attempts=attempts)
+        case WriteResult.WRITTEN if report.kind is not None:
+            _LOG.debug("sidecar written", extra={"path": file})
+            return result_of(job, STATE_OF_KIND[report.kind], lane=accepted.lane, file=file)
         case WriteResult.GONE:
             text = f"{job.place.directory} is gone"
-            return _result(job, FetchState.FAILED, reason="write_error", text=text)
+            return result_of(job, FetchState.FAILED, reason="write_error", text=text)
         case _:
-            return _result(job, FetchState.PRESENT, file=file, reason="not better")
+            reason = "same" if report.result is WriteResult.SAME else "not better"
+            return result_of(job, FetchState.PRESENT, lane=accepted.lane, file=file, reason=reason)
 
 
-def _result(  # noqa: PLR0913 - one keyword for each column
-    job: Job,
-    state: FetchState,
-    *,
-    lane: str = "",
-    file: str = "",
-    reason: str = "",
-    text: str = "",
-    attempts: tuple[Attempt, ...] = (),
-) -> FetchResult:
-    preview = tuple(evidence_lines(attempts)) if state is FetchState.MISS else ()
-    return FetchResult(
-        state=state,
-        label=job.label,
-        lane=lane,
-        file=file,
-        reason=reason,
-        text=text,
-        attempts=attempts,
-        preview=preview,
-    )
-
-
-def _identity(recording: Recording) -> Identity:
-    return (
-        match_key(identity_artist(recording)),
-        match_key(recording.title),
-        duration_bucket(recording.duration_ms),
-    )
-
-
-def _header(recording: Recording) -> HeaderFacts:
-    return HeaderFacts(
-        artist=recording.artist or recording.album_artist,
-        title=recording.title,
-        version=__version__,
-        album=recording.album,
-        length_ms=recording.duration_ms,
-        isrc=recording.isrcs[0] if recording.isrcs else "",
-        mbid=recording.mbid or "",
-    )
-
-
-def _is_header(line: str) -> bool:
-    return line.startswith("[") and not line[1:2].isdigit()
+def _named(job: Job, recording: Recording) -> Recording:
+    """Refuse what no lane can be asked about, before any request."""
+    if not match_key(recording.title):
+        raise FileFault("no_title", f"{job.label}: the title is empty; name the song")
+    if job.audio is not None and not can_be_asked(recording):
+        raise FileFault("no_metadata", f"{job.label}: no title or artist in tags or name; tag it")
+    return recording

@@ -3,75 +3,65 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from lyrsvc import __version__
 from lyrsvc.core import pacing
 from lyrsvc.core.content import PLACEHOLDER
-from lyrsvc.core.errors import LaneError, LyrsvcError, Transient
+from lyrsvc.core.credits import ArtistRelation
+from lyrsvc.core.errors import LaneError, StoreError, Transient
 from lyrsvc.core.judging import Judgement, best_of
-from lyrsvc.core.lyrics import Candidate
+from lyrsvc.core.lyrics import Candidate, Matched
 from lyrsvc.core.outcome import Answer, Attempt
-from lyrsvc.core.pacing import LaneState, RestPolicy, Standing
+from lyrsvc.core.pacing import LaneState, Standing
 from lyrsvc.core.ports import Clock, Http, LaneContext, Provider
 from lyrsvc.core.recording import Recording
+from lyrsvc.core.title_relations import TitleRelation
 from lyrsvc.core.verdict import Verdict
 from lyrsvc.services.decoys import DecoyMemory
+from lyrsvc.services.lane_turns import (
+    Cancelled,
+    LaneMemory,
+    Manners,
+    Memory,
+    Turnstile,
+    Waiting,
+)
+
+__all__ = ["Cancelled", "Lane", "LaneMemory", "Manners", "Memory", "Outlook", "Waiting"]
 
 LOOKUP_S: Final = 300.0
 """The longest a lookup may take in all, its waits for slots aside."""
 
 Judge = Callable[[Candidate], Judgement]
 
-
-class Cancelled(LyrsvcError):
-    """The program stops; what was being asked is asked again another time."""
-
-    code = "cancelled"
-
-
-class Waiting(Protocol):
-    """How a wait for a slot is spent; a countdown on a terminal, plain waiting elsewhere."""
-
-    def __call__(self, seconds: float, lane: str, /) -> bool:
-        """Wait; answer True when the program stops."""
-        ...
+_OTHER_TITLES: Final = frozenset({TitleRelation.DIFFERENT, TitleRelation.SCRIPT})
+_OTHER_ARTISTS: Final = frozenset(
+    {ArtistRelation.DIFFERENT, ArtistRelation.SCRIPT, ArtistRelation.ABSENT}
+)
+_CLASSES: Final = {str(answer): answer for answer in Answer}
 
 
-class LaneMemory:
-    """Keeps a lane's state for this process."""
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Whether a lane may be asked now; ``until`` says when somebody may look again."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._state = LaneState()
+    standing: Standing
+    cause: str = ""
+    until: datetime | None = None
 
-    def read(self) -> LaneState:
-        """Give the state as it is now."""
-        return self._state
-
-    def change(self, step: Callable[[LaneState], LaneState]) -> LaneState:
-        """Replace the state by what the step makes of it, one change at a time."""
-        with self._lock:
-            self._state = step(self._state)
-            return self._state
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Manners:
-    """How a lane is to be asked."""
-
-    cooldown: timedelta = timedelta()
-    from_end: bool = False
-    """The wait counts from the end of the last answer, and there is one request at a time."""
-    rest: RestPolicy = field(default_factory=RestPolicy)
+    @property
+    def is_free(self) -> bool:
+        """Tell whether nobody needs to wait: it is ready, or its one probe is to be had."""
+        return self.until is None
 
 
 class Lane:
     """A provider behind its pace and its breaker; the only way the rest of the house asks it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each part it is made of
         self,
         provider: Provider,
         *,
@@ -80,17 +70,22 @@ class Lane:
         clock: Clock,
         waiting: Waiting,
         is_active: Callable[[], bool] = lambda: True,
+        memory: Memory | None = None,
     ) -> None:
         self.provider = provider
         self.name = provider.name
         self._manners = manners
         self._clock = clock
-        self._waiting = waiting
         self._is_active = is_active
-        self._http = connect(self._take_slot, self._end_request)
-        self._memory = LaneMemory()
+        self._memory = memory or LaneMemory()
+        self._turns = Turnstile(
+            self.name, manners, memory=self._memory, clock=clock, waiting=waiting
+        )
+        self.http = connect(self._begin_request, self._end_request)
+        """The lane's paced way to its upstream, for what else has to be asked there."""
         self._decoys = DecoyMemory()
-        self._one_at_a_time = threading.Lock()
+        self._own = _Own()
+        self._faulty: Recording | None = None
         self._log = logging.getLogger(f"lyrsvc.lane.{self.name}")
 
     @property
@@ -103,20 +98,57 @@ class Lane:
         """Give what is remembered about the lane."""
         return self._memory.read()
 
+    @property
+    def pace_s(self) -> float:
+        """Give the seconds between two requests at the present pace; 0 for a local lane."""
+        if self.provider.local:
+            return 0.0
+        return pacing.interval(self.state, self._manners.cooldown).total_seconds()
+
+    @property
+    def outlook(self) -> Outlook:
+        """Tell how the lane stands now; moments of a clock that ran ahead are cut for good."""
+        now, rest = self._clock.now(), self._manners.rest
+        state = self._memory.read()
+        if pacing.trusted(state, now, rest) != state:
+            _, state = self._memory.change(lambda known: pacing.trusted(known, now, rest))
+        until = pacing.reopens_at(state, now)
+        return Outlook(pacing.standing(state, now), state.cause, until)
+
+    def take_turn(self) -> None:
+        """Wait until it is this thread's turn to ask; raise ``Cancelled`` when the program stops.
+
+        What was taken and not used by ``ask`` is to be given back.
+        """
+        if not self.provider.local:
+            self._turns.take_turn()
+
+    def take_probe(self) -> bool:
+        """Take the one question a lane that has rested may be asked; False when it is taken."""
+        self._own.probes = self._admit()
+        return self._own.probes
+
+    def give_back(self) -> None:
+        """Return the turn and the probe of this thread, as far as they were not used."""
+        if not self.provider.local:
+            self._turns.give_turn_back()
+        if self._own.probes:
+            self._own.probes = False
+            self._memory.change(pacing.end_probe)
+
     def ask(self, recording: Recording, judge: Judge) -> Attempt:
         """Ask about a recording; every class of answer comes back as an attempt."""
-        now = self._clock.now()
-        if pacing.standing(self.state, now) is Standing.CLOSED:
+        if not self._admitted():
             return self._attempt(Answer.SKIPPED, reason=self.state.cause)
         extras: list[LaneError] = []
         try:
             candidates = self._look_up(recording, judge, extras)
             attempt = self._judged(recording, candidates, judge)
         except LaneError as error:
-            if not error.definitive:
-                return self._refused(error)
-            attempt = self._attempt(Answer(error.code), reason=error.reason, text=str(error))
-        self._settle(attempt.answer, extras)
+            attempt = self._raised(error, recording)
+        if attempt.answer.definitive:
+            self._settle(attempt.answer, extras)
+        self._log.debug("lane asked", extra={"answer": attempt.answer, "reason": attempt.reason})
         return attempt
 
     def close(self) -> None:
@@ -127,24 +159,24 @@ class Lane:
         self, recording: Recording, judge: Judge, extras: list[LaneError]
     ) -> Sequence[Candidate]:
         context = LaneContext(
-            http=self._http,
+            http=self.http,
             judge=lambda candidate: judge(candidate).verdict,
             deadline=self._clock.monotonic() + LOOKUP_S,
-            cancelled=lambda: False,
+            cancelled=lambda: self._clock.wait(0.0),
             log=self._log,
             version=__version__,
             note_fault=extras.append,
         )
         try:
-            if self._manners.from_end:
-                with self._one_at_a_time:
-                    return self.provider.lookup(recording, context)
+            self._turns.begin_lookup()
             return self.provider.lookup(recording, context)
-        except LyrsvcError:
+        except (LaneError, Cancelled, StoreError):
             raise
         except Exception as error:
             self._log.warning("lane failed", extra={"error": type(error).__name__})
             raise Transient(type(error).__name__, reason="upstream_error") from error
+        finally:
+            self._turns.end_lookup()
 
     def _judged(
         self, recording: Recording, candidates: Sequence[Candidate], judge: Judge
@@ -152,50 +184,84 @@ class Lane:
         judgements = [judge(candidate) for candidate in candidates]
         best = best_of(judgements)
         if best is not None:
-            self._decoys.remember(best.candidate.matched.ids, recording.title)
-            return self._attempt(
-                Answer.HIT, verdict=best.verdict, ids=best.candidate.matched.ids, result=best
-            )
+            matched = best.candidate.matched
+            self._decoys.remember(matched.ids, recording.title)
+            return self._attempt(Answer.HIT, verdict=best.verdict, matched=matched, result=best)
         rejected = next((one for one in judgements if one.verdict.rejected), None)
         if rejected is None:
             return self._attempt(Answer.MISS, reason="no_lyrics")
-        if rejected.verdict.reason == PLACEHOLDER:
-            return self._attempt(Answer.MISS, reason=PLACEHOLDER, verdict=rejected.verdict)
-        ids = rejected.candidate.matched.ids
-        if len(candidates) == 1 and not self.provider.local:
-            self._decoys.suspect(ids, recording.title)
-        return self._attempt(
-            Answer.MISMATCH, reason=rejected.verdict.reason, verdict=rejected.verdict, ids=ids
-        )
+        verdict, matched = rejected.verdict, rejected.candidate.matched
+        answer = Answer.MISS if verdict.reason == PLACEHOLDER else Answer.MISMATCH
+        if len(candidates) == 1 and _is_unrelated(verdict) and not self.provider.local:
+            self._decoys.suspect(matched.ids, recording.title)
+        return self._attempt(answer, reason=verdict.reason, verdict=verdict, matched=matched)
 
-    def _refused(self, error: LaneError) -> Attempt:
-        answer = Answer(error.code)
-        self._close_after(answer, error.retry_after_s)
+    def _raised(self, error: LaneError, recording: Recording) -> Attempt:
+        answer = _CLASSES.get(error.code, Answer.TRANSIENT)
+        if not answer.definitive:
+            repeated = answer.faulty and self._faulty == recording
+            self._faulty = recording if answer.faulty else None
+            self._close_after(error, answer, repeated=repeated)
         return self._attempt(answer, reason=error.reason, text=str(error))
 
     def _settle(self, answer: Answer, extras: Sequence[LaneError]) -> None:
         """Note a clean answer, and then the faults of what was asked beside it."""
         now = self._clock.now()
         rest = self._manners.rest
+        self._faulty = None
         self._memory.change(lambda state: pacing.after(state, answer, now=now, policy=rest))
         for error in extras:
             if not error.definitive:
-                self._close_after(Answer(error.code), error.retry_after_s)
+                self._close_after(error, _CLASSES.get(error.code, Answer.TRANSIENT))
 
-    def _close_after(self, answer: Answer, retry_after_s: float | None) -> None:
+    def _close_after(self, error: LaneError, answer: Answer, *, repeated: bool = False) -> None:
         now = self._clock.now()
-        retry_after = None if retry_after_s is None else timedelta(seconds=retry_after_s)
-        before = self.state
-        after = self._memory.change(
-            lambda s: pacing.after(
-                s, answer, now=now, policy=self._manners.rest, retry_after=retry_after
+        asked_s = error.retry_after_s
+        before, after = self._memory.change(
+            lambda state: pacing.after(
+                state,
+                answer,
+                now=now,
+                policy=self._manners.rest,
+                retry_after=None if asked_s is None else timedelta(seconds=asked_s),
+                repeated=repeated,
             )
         )
         if after.closed_until_at != before.closed_until_at and after.closed_until_at:
-            rest_s = round((after.closed_until_at - now).total_seconds())
-            self._log.warning(
-                "lane closed", extra={"lane": self.name, "cause": after.cause, "rest_s": rest_s}
-            )
+            told = {
+                "lane": self.name,
+                "cause": after.cause,
+                "rest_s": round((after.closed_until_at - now).total_seconds()),
+                "why": str(error),
+                "remedy": self._remedy(before, answer),
+            }
+            self._log.warning("lane closed", extra={name: v for name, v in told.items() if v != ""})
+
+    def _remedy(self, before: LaneState, answer: Answer) -> str:
+        """Say what an operator can do when a lane that rested for long is throttled again."""
+        policy = self._manners.rest
+        rested = before.trips > 0 and pacing.rest(before.trips, policy) == policy.cap
+        if answer is not Answer.THROTTLED or not rested:
+            return ""
+        source = self._manners.token_source
+        stale = f"; the token of {source} may be stale" if source else ""
+        return f"raise LYRSVC_API_COOLDOWN{stale}"
+
+    def _admitted(self) -> bool:
+        """Tell whether the lane may be asked now; of a lane that has rested by one only."""
+        probes, self._own.probes = self._own.probes, False
+        return probes or self._admit()
+
+    def _admit(self) -> bool:
+        answers: list[bool] = []
+
+        def step(state: LaneState) -> LaneState:
+            admitted, following = pacing.admit(state, self._clock.now(), self._manners.rest)
+            answers.append(admitted)
+            return following
+
+        self._memory.change(step)
+        return answers[-1]
 
     def _attempt(
         self,
@@ -204,43 +270,38 @@ class Lane:
         reason: str = "",
         text: str = "",
         verdict: Verdict | None = None,
-        ids: tuple[str, ...] = (),
+        matched: Matched | None = None,
         result: Judgement | None = None,
     ) -> Attempt:
+        now = self._clock.now()
         return Attempt(
             lane=self.name,
             answer=answer,
             reason=reason,
             text=text,
             verdict=verdict,
-            ids=ids,
+            matched=matched,
             result=result,
-            until=self.state.closed_until_at,
-            answered_at=self._clock.now(),
+            until=pacing.reopens_at(self.state, now),
+            answered_at=now,
         )
 
-    def _take_slot(self) -> None:
-        """Wait for the lane's next slot; every single request comes through here."""
-        if self.provider.local:
-            return
-        slot = self._reserve()
-        seconds = (slot - self._clock.now()).total_seconds()
-        if seconds > 0 and self._waiting(seconds, self.name):
-            raise Cancelled("stopped while waiting for a slot")
-
-    def _reserve(self) -> datetime:
-        taken: list[datetime] = []
-
-        def step(state: LaneState) -> LaneState:
-            slot, following = pacing.reserve(state, self._clock.now(), self._manners.cooldown)
-            taken.append(slot)
-            return following
-
-        self._memory.change(step)
-        return taken[-1]
+    def _begin_request(self) -> None:
+        if not self.provider.local:
+            self._turns.begin_request()
 
     def _end_request(self) -> None:
-        if self._manners.from_end:
-            now = self._clock.now()
-            cooldown = self._manners.cooldown
-            self._memory.change(lambda s: pacing.count_from_end(s, now, cooldown))
+        if not self.provider.local:
+            self._turns.end_request()
+
+
+class _Own(threading.local):
+    """What one thread holds of a lane."""
+
+    def __init__(self) -> None:
+        self.probes = False
+
+
+def _is_unrelated(verdict: Verdict) -> bool:
+    """Tell an answer that has nothing to do with the question, as a decoy has not."""
+    return verdict.title in _OTHER_TITLES and verdict.artist in _OTHER_ARTISTS

@@ -1,7 +1,7 @@
 """Lanes in order, from a recording to an outcome: the same walk for every mode."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
 
 from lyrsvc.core.credits import query_artist
 from lyrsvc.core.errors import Refused
@@ -12,6 +12,11 @@ from lyrsvc.core.outcome import Attempt, Missed, Outcome, Served, decide, ends_t
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.services.lanes import Lane
+
+NOTHING_TO_ASK: Final = (
+    "no token for lane defaultprov; set PROVIDER_TOKEN (or --token), "
+    'or use the open lane: providers.primary = "lrclib" (--provider lrclib)'
+)
 
 
 class Cache(Protocol):
@@ -30,11 +35,17 @@ class Lookup:
     """Asks the cache, then the active lanes one after another."""
 
     def __init__(
-        self, lanes: Sequence[Lane], *, policy: GuardPolicy, cache: Cache | None = None
+        self,
+        lanes: Sequence[Lane],
+        *,
+        policy: GuardPolicy,
+        cache: Cache | None = None,
+        disconnect: Callable[[], None] = lambda: None,
     ) -> None:
         self.lanes = tuple(lanes)
         self._policy = policy
         self._cache = cache
+        self._disconnect = disconnect
 
     def look_up(
         self,
@@ -69,9 +80,10 @@ class Lookup:
         return Served(accepted=accepted, from_cache=True)
 
     def close(self) -> None:
-        """Let go of every lane."""
+        """Let go of every lane and of the connections they share."""
         for lane in self.lanes:
             lane.close()
+        self._disconnect()
 
     def _walk(self, recording: Recording, answered: Mapping[str, Attempt]) -> list[Attempt]:
         active = [lane for lane in self.lanes if lane.active]
