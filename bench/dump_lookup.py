@@ -57,7 +57,9 @@ WORDS = tuple(
     )
     for word in line.split()
 )
-LYRICS = "\n".join(f"[00:{at:02d}.{at:02d}]an invented line number {at}" for at in range(8, 40, 2))
+LYRICS = "\n".join(
+    f"[00:{at:02d}.{at * at % 89:02d}]an invented line number {at}" for at in range(8, 40, 2)
+)
 BATCH = 50_000
 
 

@@ -1,4 +1,4 @@
-"""The long-running service: its listener, its signals and its end."""
+"""The long-running service: its listener, its loops, its signals and its end."""
 
 import contextlib
 import errno
@@ -7,18 +7,23 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import uvicorn
 
 from lyrsvc.core.errors import LyrsvcError, Refused
-from lyrsvc.runtime import Runtime
+from lyrsvc.serving import Service
 from lyrsvc.settings.addresses import Address, split_address
 from lyrsvc.web.app import create_app
 
 _LOG = logging.getLogger("lyrsvc.daemon")
-_STOP_S = 8
+_STOP_S = 7
+_GRACE_S = 2.0
+"""How long an answer that is under way may take when the program stops."""
+_END_S = 8.0
+_RESTART_S = 1.0
 _BACKLOG = 2048
 
 
@@ -31,11 +36,11 @@ class Listener(uvicorn.Server):
         yield
 
 
-def serve(runtime: Runtime, *, stop: threading.Event, notify_socket: str) -> None:
+def serve(service: Service, *, stop: threading.Event, notify_socket: str) -> None:
     """Run until told to stop; a graceful end returns."""
-    listening = open_listener(split_address(runtime.settings.server.addr))
+    listening = open_listener(split_address(service.settings.server.addr))
     config = uvicorn.Config(
-        create_app(runtime),
+        create_app(service),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -44,12 +49,73 @@ def serve(runtime: Runtime, *, stop: threading.Event, notify_socket: str) -> Non
         timeout_graceful_shutdown=_STOP_S,
     )
     server = Listener(config)
-    with _signals(server, stop), listening:
+    crew = Crew(service, stop)
+    with _signals(server, stop), listening, crew:
         _LOG.info("listening", extra={"address": shown_address(listening)})
         notify(notify_socket, "READY=1")
         server.run(sockets=[listening])
     notify(notify_socket, "STOPPING=1")
     _LOG.info("stopped")
+
+
+class Crew:
+    """The threads beside the listener; each loop is started again after an error.
+
+    At the end whoever waits for an answer is given two seconds; then the item is given
+    back. Whoever writes files may finish.
+    """
+
+    def __init__(self, service: Service, stop: threading.Event) -> None:
+        self._service = service
+        self._stop = stop
+        self._slots = [self._thread(name, loop) for name, loop in service.worker.loops.items()]
+        self._others = [
+            self._thread("token", service.obtain_token),
+            self._thread("upkeep", service.upkeep.run),
+        ]
+        self._ending = threading.Thread(target=self._end, name="ending", daemon=True)
+
+    def __enter__(self) -> None:
+        self._service.worker.start(alone=True)
+        for thread in (*self._slots, *self._others, self._ending):
+            thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._ending.join(_END_S)
+
+    def _thread(self, name: str, loop: Callable[[], None]) -> threading.Thread:
+        return threading.Thread(
+            target=supervise, args=(name, loop, self._stop), name=name, daemon=True
+        )
+
+    def _end(self) -> None:
+        self._stop.wait()
+        worker = self._service.worker
+        worker.stop()
+        ends_s = time.monotonic() + _GRACE_S
+        for thread in self._slots:
+            thread.join(max(0.0, ends_s - time.monotonic()))
+        released = worker.release_asking()
+        if released:
+            _LOG.info("items given back", extra={"items": released})
+        for thread in self._slots:
+            if worker.is_writing:
+                thread.join(_END_S)
+
+
+def supervise(name: str, loop: Callable[[], None], stop: threading.Event) -> None:
+    """Run a loop that must not die: an error is told, and the loop is started again."""
+    while not stop.is_set():
+        try:
+            loop()
+        except Exception:  # noqa: BLE001 - whatever it is, the service goes on
+            if stop.is_set():
+                return
+            _LOG.exception("%s stumbled and is started again", name)
+            stop.wait(_RESTART_S)
+        else:
+            return
 
 
 def open_listener(address: Address) -> socket.socket:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lyrsvc import __version__
 from lyrsvc.core.errors import ConfigError, Refused
@@ -14,15 +14,16 @@ from lyrsvc.core.ports import Clock, Http, Tokens
 from lyrsvc.providers import lane_registry
 from lyrsvc.providers.tokens import OperatorToken
 from lyrsvc.providers.upstream import Connections, Upstream, user_agent
-from lyrsvc.services.lanes import Lane, Manners, Waiting
-from lyrsvc.services.lookup import Lookup
+from lyrsvc.services.lanes import Lane, LaneMemory, Manners, Memory, Waiting
+from lyrsvc.services.lookup import NOTHING_TO_ASK, Lookup
 from lyrsvc.settings.sections import Settings
 from lyrsvc.store.database import Database
 
-NOTHING_TO_ASK = (
-    "no token for lane defaultprov; set PROVIDER_TOKEN (or --token), "
-    'or use the open lane: providers.primary = "lrclib" (--provider lrclib)'
-)
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lyrsvc.services.enqueueing import Terms
+    from lyrsvc.services.scanning import Scanner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +57,70 @@ def build(settings: Settings, *, clock: Clock) -> Runtime:
     )
 
 
+def build_scanner(
+    settings: Settings, *, db: Database, clock: Clock, wake: Callable[[], None] = lambda: None
+) -> "Scanner":
+    """Wire what scans libraries."""
+    from lyrsvc.services.scanning import Scanner, ScanSetup
+
+    return Scanner(
+        db,
+        clock=clock,
+        setup=ScanSetup(
+            enrich=settings.enrichment.enabled,
+            depth=settings.scan.depth,
+            tag_workers=settings.scan.tag_workers,
+            embedded_lyrics=settings.output.embedded_lyrics,
+            retention=timedelta(days=settings.scan.missing_retention_days),
+        ),
+        terms=enqueue_terms(settings, db=db),
+        wake=wake,
+    )
+
+
+def enqueue_terms(settings: Settings, *, db: Database) -> "Callable[[datetime], Terms]":
+    """Give what holds for every wish: the defaults, and the lanes the queue is in line with."""
+    import os
+    from random import SystemRandom
+
+    from lyrsvc.core.provider_set import provider_set_version
+    from lyrsvc.services.enqueueing import Terms
+    from lyrsvc.store import meta
+
+    chosen = settings.providers
+    with db.read() as tx:
+        stored = meta.provider_set_version(tx)
+    lanes = list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))
+    version = provider_set_version(lanes) if stored is None else stored
+    chance = SystemRandom()
+
+    def terms(now: "datetime") -> Terms:
+        return Terms(
+            now=now,
+            chance=chance,
+            output_dir=os.fspath(settings.output.dir or "."),
+            provider_set_version=version,
+            detect_default=settings.instrumental_detector.enabled,
+        )
+
+    return terms
+
+
 def operator_token(settings: Settings, source: str) -> Tokens:
     """Give the operator's token, with the name of the place it comes from."""
     named = {"flag": "--token", "file": "api.token in the settings file"}
     return OperatorToken(settings.api.token, named.get(source, source.removeprefix("env:")))
 
 
-def build_lookup(settings: Settings, *, tokens: Tokens, clock: Clock, waiting: Waiting) -> Lookup:
-    """Wire the lanes that the settings name, in their order."""
+def build_lookup(
+    settings: Settings,
+    *,
+    tokens: Tokens,
+    clock: Clock,
+    waiting: Waiting,
+    remember: Callable[[str], Memory] = lambda _lane: LaneMemory(),
+) -> Lookup:
+    """Wire the lanes that the settings name, in their order; each remembers its state."""
     chosen = settings.providers
     names = dict.fromkeys((chosen.primary, *chosen.fallback_order))
     connections = Connections(version=__version__, now=clock.now)
@@ -87,13 +144,14 @@ def build_lookup(settings: Settings, *, tokens: Tokens, clock: Clock, waiting: W
             Lane(
                 declared.make(values, env),
                 connect=connect,
-                manners=_manners(settings, declared.name, values),
+                manners=_manners(settings, declared, values, tokens),
                 clock=clock,
                 waiting=waiting,
                 is_active=active,
+                memory=remember(declared.name),
             )
         )
-    return Lookup(lanes, policy=guard_policy(settings))
+    return Lookup(lanes, policy=guard_policy(settings), disconnect=connections.close)
 
 
 def require_active(lanes: Iterable[Lane]) -> None:
@@ -122,16 +180,19 @@ def _section(settings: Settings, lane: str) -> dict[str, Any]:
     return dict(vars(section)) if section is not None else {}
 
 
-def _manners(settings: Settings, lane: str, values: dict[str, Any]) -> Manners:
+def _manners(
+    settings: Settings, lane: lane_registry.Lane, values: dict[str, Any], tokens: Tokens
+) -> Manners:
     api = settings.api
     own = values.get("cooldown_seconds")
     return Manners(
         cooldown=timedelta(seconds=api.cooldown if own is None else own),
-        from_end=lane == "lrclib",
+        from_end=lane.name == "lrclib",
         rest=RestPolicy(
             base=timedelta(seconds=api.circuit_backoff_base_seconds),
             cap=timedelta(seconds=api.circuit_open_duration),
         ),
+        token_source=getattr(tokens, "source", "") if lane.needs_token else "",
     )
 
 

@@ -359,3 +359,13 @@ def test_an_album_artist_that_is_nobody_asks_nothing(dump, lane, context):
 
     with pytest.raises(Miss):
         lane.lookup(replace(song(), artist="Various Artists"), context())
+
+
+def test_an_artist_with_company_is_found_without_a_phrase(dump, context):
+    guest = dump.add("Song", "Band feat. Guest")
+    dump.add("Song", "Bandits")
+    dump.add("Song", "Band feat. Guest", seconds=300.0)
+    dump.run("DROP TABLE tracks_fts")
+    asked = song()
+    with closing(LrclibDump(path=dump.path)) as lane:
+        assert ids(lane.lookup(asked, context(asked))) == [guest]

@@ -79,6 +79,7 @@ class Command:
     structured      prints a result: takes ``--json``
     keeps_identity  stays root when root started it, although the database is another user's
     tolerant        runs although settings are wrong, because it is there to mend or explain them
+    discreet        what to say of a wrong line whose words may be secrets and are not repeated
     """
 
     def __init__(  # noqa: PLR0913 - one parameter for each thing a declaration may say
@@ -93,6 +94,7 @@ class Command:
         structured: bool = False,
         keeps_identity: bool = False,
         tolerant: bool = False,
+        discreet: str = "",
         epilog: str = "",
     ) -> None:
         self.name = name
@@ -103,6 +105,7 @@ class Command:
         self.listing = listing
         self.keeps_identity = keeps_identity
         self.tolerant = tolerant
+        self.discreet = discreet
         self.epilog = epilog
         extra = (JSON, HEADER) if listing else (JSON,) if structured else ()
         self.arguments = (*arguments, *extra)

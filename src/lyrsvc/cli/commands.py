@@ -1,17 +1,45 @@
 """Every command, declared once."""
 
-from lyrsvc.cli.command import Argument, Command, limit
+from lyrsvc.cli.command import HEADER, Argument, Command, limit
 
 QUEUE_STATUSES = ("pending", "processing", "done", "failed", "deferred")
 SCAN_STATUSES = (*QUEUE_STATUSES, "unreadable")
 SHELLS = ("bash", "zsh", "fish")
+SECRETS = ("provider_token", "webhook_api_key")
 
 _STATUS = "Only rows with this status."
 _LIBRARY = Argument(
     ("--library",), "Only this library, by name or id.", offers="library", value_name="NAME-OR-ID"
 )
 _KEY = Argument(("key",), "Dotted name of the setting.", offers="setting", value_name="KEY")
+_YES = Argument(("--yes",), "Really do it; without, only say what would happen.", "switch")
+_ITEM = "Id of a work item, as queue list shows it."
 _STRICT = Argument(("--strict",), "Count warnings as faults.", "switch")
+
+_NAMED_LIBRARY = Argument(
+    ("library",), "The library, by name or id.", offers="library", value_name="NAME-OR-ID"
+)
+_ENRICH = Argument(
+    ("--enrich",),
+    "Read ISRC, MusicBrainz id and length here: true, false or inherit.",
+    "toggle",
+    value_name="true|false|inherit",
+)
+_DETECT = Argument(
+    ("--detect-instrumental",),
+    "Let the classifier listen here: true, false or inherit.",
+    "toggle",
+    value_name="true|false|inherit",
+)
+
+
+def _pair(name: str, help_text: str) -> tuple[Argument, Argument]:
+    no = "--no-" + name.removeprefix("--")
+    return (
+        Argument((name,), help_text, "switch", excludes=no),
+        Argument((no,), f"The opposite of {name}.", "switch"),
+    )
+
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -77,10 +105,85 @@ COMMANDS: tuple[Command, ...] = (
         keeps_identity=True,
     ),
     Command(
+        "library add",
+        "Register a directory of music as a library.",
+        "library_commands:add",
+        (
+            Argument(("path",), "The directory.", offers="path", value_name="PATH"),
+            Argument(("--name",), "Its name; the last part of the path by default."),
+            _ENRICH,
+            _DETECT,
+            Argument(("--allow-missing",), "Take a directory that is not there yet.", "switch"),
+            HEADER,
+        ),
+        structured=True,
+    ),
+    Command(
+        "library update",
+        "Change a library; what is not named stays as it is.",
+        "library_commands:update",
+        (
+            _NAMED_LIBRARY,
+            Argument(
+                ("--path",),
+                "Where the directory is now; what is known of its files stays known.",
+                offers="path",
+                value_name="PATH",
+            ),
+            Argument(("--name",), "Its new name."),
+            _ENRICH,
+            _DETECT,
+            HEADER,
+        ),
+        structured=True,
+    ),
+    Command(
+        "library remove",
+        "Forget a library, what scans found in it and the work only it wanted; never a file.",
+        "library_commands:remove",
+        (_NAMED_LIBRARY, _YES, HEADER),
+        structured=True,
+        epilog="Without --yes only the numbers of what would go are printed.",
+    ),
+    Command(
         "library list",
         "List the registered libraries.",
         "library_commands:list_libraries",
         listing=True,
+    ),
+    Command(
+        "scan",
+        "Look through the libraries and put what lacks lyrics into the queue.",
+        "scan_commands:scan",
+        (
+            Argument(
+                ("--library",),
+                "Only this library, by name or id; may be repeated.",
+                repeats="*",
+                offers="library",
+                value_name="NAME-OR-ID",
+            ),
+            *_pair("--enrich", "Read ISRC, MusicBrainz id and length, whatever is set."),
+            *_pair("--detect-instrumental", "Let the classifier listen, whatever is set."),
+            Argument(
+                ("--upgrade",),
+                "Also look again for tracks that have only unsynced words.",
+                "switch",
+                excludes="--update",
+            ),
+            Argument(
+                ("--update", "-u"),
+                "Look again for everything that lyrsvc wrote, instrumental markers included.",
+                "switch",
+            ),
+            Argument(("--force",), "With --update: also replace files of others.", "switch"),
+            Argument(
+                ("--accept-missing",), "Believe it when most files of a library are gone.", "switch"
+            ),
+        ),
+        carries="scan",
+        listing=True,
+        epilog="Nothing is fetched here: the service works through the queue.",
     ),
     Command(
         "scan results",
@@ -92,6 +195,24 @@ COMMANDS: tuple[Command, ...] = (
             limit(0),
         ),
         listing=True,
+    ),
+    Command(
+        "scan clear",
+        "Forget what scans found in a library, and the work only that wanted; never a file.",
+        "scan_commands:clear",
+        (
+            Argument(
+                ("--library",),
+                "The library, by name or id.",
+                required=True,
+                offers="library",
+                value_name="NAME-OR-ID",
+            ),
+            _YES,
+            HEADER,
+        ),
+        structured=True,
+        epilog="Without --yes only the numbers of what would go are printed.",
     ),
     Command(
         "queue list",
@@ -112,6 +233,67 @@ COMMANDS: tuple[Command, ...] = (
         "List the items without lyrics that wait for another look.",
         "queue_commands:list_deferred",
         (limit(50),),
+        listing=True,
+    ),
+    Command(
+        "queue retry",
+        "Put failed items back in the queue.",
+        "queue_commands:retry",
+        (Argument(("ids",), _ITEM, "number", repeats="+", value_name="ID"), HEADER),
+        structured=True,
+        epilog="Only failed items: deferred ones come back by themselves, or by queue recheck.",
+    ),
+    Command(
+        "queue recheck",
+        "Look again, now, for items without lyrics.",
+        "queue_commands:recheck",
+        (
+            Argument(("ids",), _ITEM, "number", repeats="*", value_name="ID"),
+            Argument(("--deferred",), "All items that wait for another look.", "switch"),
+            Argument(("--retired",), "All items given up after the last miss.", "switch"),
+            _LIBRARY,
+            _YES,
+            HEADER,
+        ),
+        structured=True,
+        epilog="Without --yes only the number of items is printed.",
+    ),
+    Command(
+        "queue clear",
+        "Delete finished items; files, cache, inventory and counters stay.",
+        "queue_commands:clear",
+        (
+            Argument(("--done",), "The finished items.", "switch", required=True),
+            _YES,
+            HEADER,
+        ),
+        structured=True,
+        epilog="Without --yes only the number of items is printed.",
+    ),
+    Command(
+        "secrets set",
+        "Store a secret encrypted; its value is typed unseen, or read from stdin.",
+        "secret_commands:set_secret",
+        (Argument(("name",), "Which secret.", choices=SECRETS),),
+        structured=True,
+        discreet=f"secrets set takes one name ({' or '.join(SECRETS)}) and never a value; "
+        "type it when asked, or pipe it in",
+    ),
+    Command(
+        "secrets import",
+        "Store the secrets of environment and settings file encrypted; both, or those named.",
+        "secret_commands:import_secrets",
+        (
+            Argument(("--token",), "Only the provider's token.", "switch"),
+            Argument(("--webhook",), "Only the webhook key.", "switch"),
+        ),
+        structured=True,
+        discreet="secrets import takes --token and --webhook, both without a value",
+    ),
+    Command(
+        "secrets list",
+        "List the stored secrets and when each was stored; never a value.",
+        "secret_commands:list_secrets",
         listing=True,
     ),
     Command(
@@ -189,8 +371,9 @@ BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {command.words[0]: "" for command in COMMANDS if len(command.words) > 1} | {
     "config": "Look at and change settings.",
     "library": "Look after the libraries.",
-    "queue": "Look into the work queue.",
+    "queue": "Look into the work queue and bring items back.",
     "scan": "Look through libraries.",
+    "secrets": "Look after the encrypted secrets.",
 }
 TOP_LEVEL = {command.words[0] for command in COMMANDS}
 

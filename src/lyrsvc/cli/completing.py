@@ -88,6 +88,8 @@ def candidates(cursor: Cursor) -> Iterator[Candidate]:
     elif command is None or (command.name == LEGACY and not _is_named(cursor, LEGACY)):
         yield from _first_words() if not line.rest or command is None else ()
     else:
+        if not line.rest and not closed:
+            yield from _sorted(Candidate(c.words[1], c.help) for c in inside(command.name))
         yield from _positional(command, line.rest, settings)
 
 

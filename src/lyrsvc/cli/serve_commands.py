@@ -12,7 +12,7 @@ _LOG = logging.getLogger("lyrsvc.serve")
 
 def serve(call: Call) -> int:
     """Open everything, then serve until a signal comes."""
-    from lyrsvc import daemon, runtime
+    from lyrsvc import daemon, serving
     from lyrsvc.clock import SystemClock
     from lyrsvc.settings.reference import effective_toml
     from lyrsvc.settings.rules import schedule_text
@@ -20,12 +20,16 @@ def serve(call: Call) -> int:
 
     if is_root() and not call.settings.environment.docker:
         _LOG.warning("running as root; a user of its own is safer")
-    stop = threading.Event()
     settings = call.settings
-    with (
-        runtime.build(settings, clock=SystemClock(stop)) as parts,
-        ServeLock(call.database_path),
-    ):
+    vault = serving.open_vault(settings)
+    stop = threading.Event()
+    around = serving.Surroundings(
+        clock=SystemClock(stop),
+        stop=stop,
+        keep_back=call.voice.redactor.register,
+        token_source=call.loaded.source("api.token"),
+    )
+    with ServeLock(call.database_path), serving.build(settings, vault, around) as parts:
         if parts.db.created:
             call.note(f"made a new database: {call.database_path}")
         _LOG.info(

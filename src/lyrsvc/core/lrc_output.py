@@ -14,6 +14,7 @@ from lyrsvc.brand import PROGRAM
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.lyric_lines import PAUSE, is_pause
 from lyrsvc.core.lyrics import Cue
+from lyrsvc.core.recording import Recording
 
 LONGEST_VALUE: Final = 500
 OWN_LINE: Final = f"[by:{PROGRAM}]"
@@ -38,6 +39,19 @@ class HeaderFacts:
     fetched_at: datetime | None = None
     isrc: str = ""
     mbid: str = ""
+
+    @classmethod
+    def of(cls, recording: Recording, *, version: str) -> "HeaderFacts":
+        """Give what a recording says about itself."""
+        return cls(
+            artist=recording.artist or recording.album_artist,
+            title=recording.title,
+            version=version,
+            album=recording.album,
+            length_ms=recording.duration_ms,
+            isrc=recording.isrcs[0] if recording.isrcs else "",
+            mbid=recording.mbid or "",
+        )
 
 
 def header_lines(facts: HeaderFacts) -> list[str]:

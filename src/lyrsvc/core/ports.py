@@ -4,12 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from logging import Logger, LoggerAdapter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lyrsvc.core.errors import LaneError
 from lyrsvc.core.lyrics import Candidate
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lyrsvc.core.item import DetectorFinding
 
 
 class Clock(Protocol):
@@ -112,4 +117,12 @@ class Tokens(Protocol):
 
         Single flight: threads that come with the same finished token share one ``mint``.
         """
+        ...
+
+
+class Detector(Protocol):
+    """Listens whether a track is instrumental."""
+
+    def listen(self, audio: "Path", known: "DetectorFinding") -> "DetectorFinding":
+        """Say what is heard; ``known`` scores may be used again. Raises ``DetectorDown``."""
         ...

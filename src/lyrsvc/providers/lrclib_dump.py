@@ -62,6 +62,17 @@ _EXACT: Final = (
      LIMIT :most
     """
 )
+_LONGER: Final = (
+    _SELECT.format(tracks="tracks AS t")
+    + """
+     WHERE t.name_lower = :title
+       AND t.artist_name_lower >= :artist || ' ' AND t.artist_name_lower < :artist || '!'
+       AND (:length IS NULL OR t.duration BETWEEN :length - :reach AND :length + :reach)
+     ORDER BY l.has_synced_lyrics DESC, ABS(t.duration - :length), t.id
+     LIMIT :most
+    """
+)
+"""The artist with company: names that go on after a blank, by the same index."""
 _PHRASE: Final = (
     _SELECT.format(tracks="tracks_fts AS f JOIN tracks AS t ON t.id = f.rowid")
     + """
@@ -72,7 +83,7 @@ _PHRASE: Final = (
 
 
 class LrclibDump:
-    """Exact names first, then a phrase search; one connection for each thread."""
+    """Exact names first, then longer artists, then phrases; one connection for each thread."""
 
     name = "lrclib-dump"
     local = True
@@ -97,7 +108,10 @@ class LrclibDump:
             if harvest.done:
                 return harvest.candidates
         if not usable and (phrase := _phrase(recording)):
-            harvest.add(self._phrases(phrase, ctx))
+            title, artist = _phrase_names(recording)
+            harvest.add(self._exact(recording, title, artist, ctx, sql=_LONGER))
+            if not harvest.done:
+                harvest.add(self._phrases(phrase, ctx))
         if harvest.candidates:
             return harvest.candidates
         raise Miss("no row with words", reason="no_lyrics" if harvest.rows else "not_found")
@@ -115,7 +129,13 @@ class LrclibDump:
             connection.close()
 
     def _exact(
-        self, recording: Recording, title: str, artist: str, ctx: LaneContext
+        self,
+        recording: Recording,
+        title: str,
+        artist: str,
+        ctx: LaneContext,
+        *,
+        sql: str = _EXACT,
     ) -> list[dict[str, Any]]:
         length = recording.duration_ms / 1000 if recording.duration_ms else None
         values = {
@@ -126,7 +146,7 @@ class LrclibDump:
             "reach": REACH_S,
             "most": MOST_CANDIDATES if title else 4 * MOST_CANDIDATES,
         }
-        return self._ask(_EXACT, values, _Limit(QUERY_LIMIT_S, ctx.cancelled))
+        return self._ask(sql, values, _Limit(QUERY_LIMIT_S, ctx.cancelled))
 
     def _phrases(self, phrase: str, ctx: LaneContext) -> list[dict[str, Any]]:
         if not self._has_phrases:
@@ -187,11 +207,14 @@ def _names(recording: Recording) -> Iterator[tuple[str, str]]:
 
 
 def _phrase(recording: Recording) -> str:
-    title = normalise(search_title(recording))
-    artist = normalise(primary_artist(recording))
+    title, artist = _phrase_names(recording)
     if not title or not artist:
         return ""
     return f"name_lower : {_quoted(title)} AND artist_name_lower : {_quoted(artist)}"
+
+
+def _phrase_names(recording: Recording) -> tuple[str, str]:
+    return normalise(search_title(recording)), normalise(primary_artist(recording))
 
 
 def _quoted(phrase: str) -> str:

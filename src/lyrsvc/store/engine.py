@@ -67,6 +67,10 @@ class Link(Protocol):
         """Give all rows."""
         ...
 
+    def tuples(self, sql: str, params: Params) -> list[tuple[Any, ...]]:
+        """Give all rows as bare values."""
+        ...
+
     def each(self, sql: str, params: Params) -> Iterator[Row]:
         """Give the rows one by one, as they are read."""
         ...

@@ -53,6 +53,34 @@ def add(
     return _library(row)
 
 
+def change(tx: "Tx", library: Library, *, now: datetime) -> Library:
+    """Write a changed library down; refuse a name that another one has."""
+    name = clean_text(library.name)
+    if taken := tx.first(
+        "SELECT id FROM libraries WHERE name_key = :key AND id <> :id",
+        key=name_key(name),
+        id=library.id,
+    ):
+        raise Refused(f'library {taken["id"]} is already named "{name}"; choose another --name')
+    tx.run(
+        """
+        UPDATE libraries
+           SET name = :name, name_key = :name_key, path = :path, path_hash = :path_hash,
+               enrich = :enrich, detect_instrumental = :detect_instrumental, updated_at = :now
+         WHERE id = :id
+        """,
+        id=library.id,
+        name=name,
+        name_key=name_key(name),
+        path=to_ptext(os.fspath(library.path)),
+        path_hash=path_hash(os.fspath(library.path)),
+        enrich=_from_flag(library.enrich),
+        detect_instrumental=_from_flag(library.detect_instrumental),
+        now=to_db(now),
+    )
+    return get(tx, library.id)
+
+
 def get(tx: "Tx", library_id: int) -> Library:
     """Give the library with this id, or raise ``NotFound``."""
     row = tx.first("SELECT * FROM libraries WHERE id = :id", id=library_id)
@@ -85,6 +113,15 @@ def find(tx: "Tx", name_or_id: str) -> Library:
         candidates = ", ".join(f'{row["id"]} "{row["name"]}"' for row in rows)
         raise Refused(f'"{name_or_id}" fits several libraries: {candidates}; name one by its id')
     return _library(rows[0])
+
+
+def note_scan(tx: "Tx", library_id: int, *, now: datetime) -> None:
+    """Remember that a whole scan of a library ended well."""
+    tx.run(
+        "UPDATE libraries SET last_ok_scan_at = :now WHERE id = :id",
+        id=library_id,
+        now=to_db(now),
+    )
 
 
 def free_name(tx: "Tx", wanted: str) -> str:

@@ -37,6 +37,10 @@ class Tx:
         """Give all rows."""
         return self._link.all(sql, params)
 
+    def tuples(self, sql: str, /, **params: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 - as above
+        """Give all rows as bare values in the order of the columns; for very many of them."""
+        return self._link.tuples(sql, params)
+
     def each(self, sql: str, /, **params: Any) -> "Iterator[Row]":  # noqa: ANN401 - as above
         """Give the rows one by one, as they are read; for answers of any length."""
         return self._link.each(sql, params)

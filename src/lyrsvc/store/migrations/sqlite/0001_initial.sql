@@ -49,6 +49,7 @@ CREATE INDEX ix_dirs_parent ON scan_dirs (parent_id, name);
 CREATE TABLE work_items (
     id                   INTEGER PRIMARY KEY AUTOINCREMENT,
     artist               TEXT NOT NULL DEFAULT '',
+    artists              TEXT NOT NULL DEFAULT '[]',
     title                TEXT NOT NULL DEFAULT '',
     album                TEXT NOT NULL DEFAULT '',
     album_artist         TEXT NOT NULL DEFAULT '',
@@ -77,6 +78,7 @@ CREATE TABLE work_items (
     detect_origin        TEXT NOT NULL DEFAULT ''
         CHECK (detect_origin IN ('', 'explicit', 'library', 'global')),
     rerun                INTEGER NOT NULL DEFAULT 0 CHECK (rerun IN (0, 1)),
+    boosted              INTEGER NOT NULL DEFAULT 0 CHECK (boosted IN (0, 1)),
     lease_owner          TEXT NOT NULL DEFAULT '',
     lease_until_at       TEXT,
     claim_seq            INTEGER NOT NULL DEFAULT 0,
@@ -183,7 +185,8 @@ CREATE TABLE scan_results (
 ) STRICT;
 
 CREATE INDEX ix_scan_gate ON scan_results
-    (dir_id, name, mtime_ns, size, inode, sidecar, enriched, reader_version, status);
+    (dir_id, name, mtime_ns, size, inode, sidecar, enriched, reader_version, status,
+     key_version, embedded, target_id, missing_since_at);
 CREATE INDEX ix_scan_keys ON scan_results (title_key, artist_key);
 CREATE INDEX ix_scan_altkeys ON scan_results (title_key, alt_artist_key);
 CREATE INDEX ix_scan_list ON scan_results (library_id, status, id);

@@ -1,0 +1,92 @@
+"""Placing: which item a wish belongs to, and what its target looks like."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from lyrsvc.core import merging, requeueing
+from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.merging import Decision, Step
+from lyrsvc.core.wish import Spot, Wish
+
+
+def chosen(
+    same: Sequence[WorkItem], wish: Wish, bucket: int, owned: Target | None
+) -> WorkItem | None:
+    """Choose the item of a wish: its own length; of unknown length the one that has its file."""
+    exact = next((item for item in same if item.duration_bucket == bucket), None)
+    if wish.recording.duration_ms:
+        return exact
+    owner = next((item for item in same if owned and item.id == owned.item_id), None)
+    return owner or exact or next(iter(same), None)
+
+
+def new_target(wish: Wish, item_id: int) -> Target:
+    """Give the target of a wish that names a place; its id is not known yet."""
+    spot = wish.spot
+    if spot is None:
+        raise ValueError("a target needs a place")
+    return Target(
+        id=0,
+        item_id=item_id,
+        library_id=spot.library_id,
+        origin=_origin(spot),
+        source_path=spot.source_path,
+        out_dir=spot.out_dir,
+        out_stem=spot.out_stem,
+        duration_ms=wish.recording.duration_ms or 0,
+        mode=wish.mode,
+    )
+
+
+def re_sourced(target: Target, wish: Wish) -> Target:
+    """Give a target the file of a wish."""
+    spot = wish.spot
+    if spot is None:
+        return target
+    same = spot.source_path == target.source_path
+    known = same and target.origin is TargetOrigin.INVENTORY
+    length = wish.recording.duration_ms or 0
+    return replace(
+        target,
+        library_id=spot.library_id or (target.library_id if same else None),
+        origin=target.origin if known else _origin(spot),
+        source_path=spot.source_path,
+        duration_ms=length or (target.duration_ms if same else 0),
+    )
+
+
+def speaks_first(target: Target, wish: Wish) -> bool:
+    """Tell whether a wish's file names the song: it is the same, the first, or the only one."""
+    source = wish.spot.source_path if wish.spot else ""
+    if not source:
+        return False
+    gone = target.status is TargetStatus.PARKED
+    first = _file_order(source) <= _file_order(target.source_path)
+    return not target.source_path or gone or first
+
+
+def missed(target: Target, item: WorkItem, now: datetime) -> Target:
+    """Settle a target that came to an item that was given up."""
+    result = TargetResult(str(item.outcome))
+    return replace(target, status=TargetStatus.DONE, result=result, settled_at=now)
+
+
+def followed(target: Target, wish: Wish, decision: Decision) -> Target:
+    """Open the targets that are concerned although the wish does not name them."""
+    if decision.step is Step.SEEK and requeueing.is_missed(target):
+        return requeueing.opened(target)
+    if decision.step is Step.REOPEN and wish.spot is None and target.status is TargetStatus.DONE:
+        mode = merging.raised(target.mode, wish.mode)
+        return replace(requeueing.opened(target), mode=mode)
+    return target
+
+
+def _origin(spot: Spot) -> TargetOrigin:
+    """Give the origin; what belongs to no library cannot be of the inventory."""
+    known = spot.library_id is not None or spot.origin is not TargetOrigin.INVENTORY
+    return spot.origin if known else TargetOrigin.PATH
+
+
+def _file_order(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")

@@ -1,0 +1,116 @@
+"""What a scan does about one audio file: open it, look at its row, or leave it alone.
+
+The gate compares what a listing saw with what was stored; only a file that fails it
+is opened. Everything here is pure.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, Final
+
+from lyrsvc.core.keys import KEY_VERSION
+from lyrsvc.core.scan_facts import Embedded
+from lyrsvc.core.sidecar import FetchMode
+
+LRC_BIT: Final = 1
+TXT_BIT: Final = 2
+ELRC_BIT: Final = 4
+WORDS: Final = LRC_BIT | TXT_BIT
+"""Bits that mean lyrics are there; an enhanced file alone belongs to nobody."""
+
+TRANSIENT: Final = frozenset(("open_denied", "io_error", "tag_timeout"))
+"""Reasons for which an unchanged file is tried again."""
+RESPECTED: Final = "embedded"
+"""Reason of a row that is done because its file holds lyrics itself."""
+
+_MOST: Final = (1 << 63) - 1
+_LEAST: Final = -(1 << 63)
+_SETTLED: Final = frozenset(("failed", "deferred"))
+_SHOWN: Final = (Embedded.PLAIN, Embedded.SYNCED)
+
+
+class Gate(Enum):
+    """What is to be done."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    LOOK = "look"
+    SAME = "same"
+
+
+GateRow = tuple[Any, ...]
+"""Columns of the gate: mtime_ns, size, inode, sidecar, enriched, reader_version, key_version,
+missing_since_at, status, target_id, embedded, id."""
+Stamp = tuple[int, int, int]
+"""mtime_ns, size and inode as columns hold them; see ``stamp_of``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanRules:
+    """What holds for one library in one run, flags and overrides already resolved."""
+
+    enrich: bool
+    reader_version: int
+    mode: FetchMode = FetchMode.NORMAL
+    respect_embedded: bool = False
+    detect: bool | None = None
+    """The detection decision of a command line, None without one."""
+
+    @property
+    def is_flagged(self) -> bool:
+        """Tell whether more is wanted than what is missing."""
+        return self.mode is not FetchMode.NORMAL
+
+    @cached_property
+    def usual(self) -> tuple[int, int, int, None]:
+        """Give what the columns behind the sidecar hold when there is nothing to do."""
+        return int(self.enrich), self.reader_version, KEY_VERSION, None
+
+
+def judge(row: GateRow | None, stamp: Stamp, sidecar: int, rules: ScanRules) -> Gate:
+    """Compare a stored row with what the listing saw."""
+    if row is None:
+        return Gate.NEW
+    if row[:4] != (*stamp, sidecar) or row[4:8] != rules.usual:
+        return _differs(row, stamp, rules)
+    if row[8] == "done" or row[9] is not None:
+        # The usual case: nothing to fetch, or already in the queue.
+        return Gate.LOOK if rules.is_flagged or _has_doubt(row, rules) else Gate.SAME
+    return Gate.LOOK if rules.is_flagged or row[8] not in _SETTLED else Gate.SAME
+
+
+def stamp_of(mtime_ns: int, size: int, inode: int) -> Stamp:
+    """Give what tells a changed file, in the range a column holds."""
+    if inode > _MOST:
+        inode -= 1 << 64
+    if not _LEAST <= mtime_ns <= _MOST:
+        mtime_ns = max(_LEAST, min(mtime_ns, _MOST))
+    return mtime_ns, size, inode
+
+
+def sidecar_bits(lrc: object, txt: object, elrc: object) -> int:
+    """Give the column for the sidecars that are there."""
+    return (LRC_BIT if lrc else 0) | (TXT_BIT if txt else 0) | (ELRC_BIT if elrc else 0)
+
+
+def is_respected(embedded: int, sidecar: int, rules: ScanRules) -> bool:
+    """Tell whether lyrics in the tags are enough."""
+    return rules.respect_embedded and not sidecar & WORDS and embedded in _SHOWN
+
+
+def _differs(row: GateRow, stamp: Stamp, rules: ScanRules) -> Gate:
+    """Tell a file that must be opened from a row that needs no more than a look."""
+    mtime_ns, size, inode = row[:3]
+    if (mtime_ns, size) != stamp[:2] or (inode != stamp[2] and inode and stamp[2]):
+        return Gate.CHANGED
+    enriched, reader_version = row[4], row[5]
+    if reader_version < rules.reader_version or (rules.enrich and not enriched):
+        return Gate.CHANGED
+    return Gate.LOOK
+
+
+def _has_doubt(row: GateRow, rules: ScanRules) -> bool:
+    """Tell whether lyrics in the tags may change what is wanted of a file without sidecar."""
+    is_bare = not row[3] & WORDS and row[9] is None and row[10] in _SHOWN
+    return is_bare and not rules.respect_embedded

@@ -1,0 +1,39 @@
+"""The bell that wakes idle slots."""
+
+import threading
+
+
+class Bell:
+    """Counts its rings, so that one that comes before the wait is not lost."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rings = 0
+        self._ended = False
+
+    @property
+    def rings(self) -> int:
+        """Give how often it has rung."""
+        return self._rings
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it has rung for the last time."""
+        return self._ended
+
+    def ring(self) -> None:
+        """Wake everybody who waits; any thread may."""
+        with self._changed:
+            self._rings += 1
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Wake everybody, and let nobody wait any more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def wait(self, seen: int, seconds: float) -> None:
+        """Wait until it rings once more than was ``seen``, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._rings != seen, max(0.0, seconds))

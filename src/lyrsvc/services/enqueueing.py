@@ -1,0 +1,355 @@
+"""Enqueueing: wishes become items and targets, or join those that are there.
+
+One transaction per call, however many wishes; the same wishes twice create nothing
+twice. What a wish does to an item is decided in :mod:`lyrsvc.core.merging`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from lyrsvc.core import merging, placing, requeueing
+from lyrsvc.core.credits import identity_artist
+from lyrsvc.core.detection import decide_detection
+from lyrsvc.core.item import (
+    Route,
+    Status,
+    Target,
+    TargetOrigin,
+    TargetStatus,
+    WorkItem,
+)
+from lyrsvc.core.keys import duration_bucket, match_key
+from lyrsvc.core.merging import Decision, Effect, Step, TargetStep
+from lyrsvc.core.ports import Clock
+from lyrsvc.core.ptext import clean_text
+from lyrsvc.core.sidecar import FetchMode
+from lyrsvc.core.sidecar_names import numbered, query_stem
+from lyrsvc.core.waiting import ready_key
+from lyrsvc.core.wish import Spot, Wish
+from lyrsvc.services.routing import route_of
+from lyrsvc.store import history, libraries, lyrics_cache, scan_links, targets, work_items
+from lyrsvc.store.counts import Tally
+from lyrsvc.store.database import Database
+from lyrsvc.store.lyrics_cache import CacheKey
+
+if TYPE_CHECKING:
+    from lyrsvc.store.transaction import Tx
+
+WEBHOOK_WAIT_S: Final = 10.0
+_URGENT_STEPS: Final = frozenset({Step.HASTEN, Step.BOOST, Step.REOPEN, Step.SEEK})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """What holds for every wish of a call: the time, the lanes, the defaults."""
+
+    now: datetime
+    chance: Random
+    output_dir: str
+    provider_set_version: int = 0
+    detect_default: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placed:
+    """What a wish came to, and where.
+
+    The inventory links its row to the target and gives it ``row_status``.
+    """
+
+    effect: Effect
+    item_id: int | None = None
+    target_id: int | None = None
+    row_status: Status = Status.PENDING
+
+
+class Enqueuer:
+    """Takes wishes from outside: one durable transaction, then the worker is woken."""
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        clock: Clock,
+        terms: Callable[[datetime], Terms],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._terms = terms
+        self._wake = wake
+
+    def enqueue(
+        self, wishes: Sequence[Wish], *, bulk: bool = False, wait_s: float = WEBHOOK_WAIT_S
+    ) -> list[Placed]:
+        """Enqueue all wishes or none; give what became of each, in their order."""
+        terms = self._terms(self._clock.now())
+        placed = self._db.write(lambda tx: enqueue(tx, wishes, terms), bulk=bulk, wait_s=wait_s)
+        self._wake()
+        return placed
+
+
+def enqueue(tx: "Tx", wishes: Iterable[Wish], terms: Terms) -> list[Placed]:
+    """Enqueue wishes inside an operation, so that inventory rows can go with them."""
+    desk = _Desk(tx, terms)
+    placed = [desk.place(wish) for wish in wishes]
+    desk.tally.write(tx, now=terms.now)
+    return placed
+
+
+class _Desk:
+    """Places the wishes of one call."""
+
+    def __init__(self, tx: "Tx", terms: Terms) -> None:
+        self._tx = tx
+        self._terms = terms
+        self._overrides: dict[int, bool | None] | None = None
+        self.tally = Tally()
+
+    def place(self, wish: Wish) -> Placed:
+        artist_key = match_key(identity_artist(wish.recording))
+        title_key = match_key(wish.recording.title)
+        if not artist_key or not title_key:
+            return Placed(effect=Effect.SKIPPED)
+        owned = targets.find(self._tx, wish.spot.out_dir, wish.spot.out_stem) if wish.spot else None
+        bucket = duration_bucket(wish.recording.duration_ms)
+        if not wish.recording.duration_ms or wish.origin.urgent:
+            same = work_items.namesakes(self._tx, artist_key, title_key)
+        else:
+            found = work_items.find(self._tx, artist_key, title_key, bucket)
+            same = [found] if found else []
+        if wish.spot is None and not wish.recording.duration_ms and same:
+            return self._place_everywhere(same, wish)
+        item = placing.chosen(same, wish, bucket, owned)
+        if owned is not None and (item is None or owned.item_id != item.id):
+            item, owned = self._settle_ownership(item, owned, wish)
+        placed = (
+            self._meet(item, wish, owned)
+            if item
+            else self._create(wish, (artist_key, title_key, bucket), owned)
+        )
+        if wish.origin.urgent:
+            # Read anew: placing may have changed or removed some of them.
+            others = work_items.namesakes(self._tx, artist_key, title_key)
+            self._boost((one for one in others if one.id != placed.item_id), wish)
+        return placed
+
+    def _place_everywhere(self, items: Sequence[WorkItem], wish: Wish) -> Placed:
+        """Hand a wish without file and length to every item of the name; the strongest counts."""
+        placed = [self._meet(item, wish, None) for item in items]
+        order = (Effect.ENQUEUED, Effect.REFRESHED, Effect.ALREADY_DONE)
+        return min(placed, key=lambda one: order.index(one.effect))
+
+    def _settle_ownership(
+        self, item: WorkItem | None, owned: Target, wish: Wish
+    ) -> tuple[WorkItem | None, Target | None]:
+        """Decide about a stem that belongs to another item.
+
+        It moves when its file has a new identity or is gone; else it stays, and the
+        wish is one of that item: files of one stem share their sidecar.
+        """
+        owner = work_items.get(self._tx, owned.item_id)
+        source = wish.spot.source_path if wish.spot else ""
+        moved = owned.source_path in ("", source) or owned.status is TargetStatus.PARKED
+        if owner.status is Status.PROCESSING or not moved:
+            return owner, owned
+        return item, self._take_from(owner, owned, wish)
+
+    def _take_from(self, owner: WorkItem, owned: Target, wish: Wish) -> Target:
+        """Detach a target from its item; an item that waits for nothing else goes (T20)."""
+        left = [t for t in targets.of_item(self._tx, owner.id) if t.id != owned.id]
+        if not left and owner.status is not Status.DONE:
+            target = placing.new_target(wish, owned.item_id)
+            work_items.delete(self._tx, owner, self.tally)
+            return replace(target, id=0, item_id=0)
+        if left and owner.status is not Status.DONE:
+            self._look_after_rest(owner, left)
+        return replace(requeueing.opened(owned), item_id=0, mode=FetchMode.NORMAL)
+
+    def _look_after_rest(self, owner: WorkItem, left: Sequence[Target]) -> None:
+        """Park an item whose other targets all wait for their audio."""
+        if all(target.status is TargetStatus.PARKED for target in left):
+            parked = requeueing.park(owner)
+            work_items.save(self._tx, owner, parked, self.tally, now=self._terms.now)
+
+    def _create(self, wish: Wish, key: tuple[str, str, int], owned: Target | None) -> Placed:
+        """Make a new item (T1)."""
+        terms, recording = self._terms, wish.recording
+        target = self._first_target(wish, owned)
+        detect, origin = decide_detection(
+            wish.detect, [self._override(target.library_id)], default=terms.detect_default
+        )
+        cached = CacheKey(
+            artist_key=key[0], title_key=key[1], duration_ms=recording.duration_ms or 0
+        )
+        served = lyrics_cache.may_serve(self._tx, cached, mode=wish.mode)
+        item = WorkItem(  # made at once, for a scan makes many
+            id=0,
+            artist=recording.artist or ", ".join(recording.artists),
+            artists=recording.artists,
+            title=recording.title,
+            album=recording.album,
+            album_artist=recording.album_artist,
+            artist_key=key[0],
+            title_key=key[1],
+            duration_bucket=key[2],
+            duration_ms=cached.duration_ms,
+            isrc=",".join(recording.isrcs),
+            mbid=recording.mbid or "",
+            low_confidence=recording.low_confidence,
+            priority=wish.urgency,
+            route=Route.LOCAL if served else Route.REMOTE,
+            ready_key=ready_key(terms.now, wish.urgency, terms.chance),
+            due_at=terms.now,
+            provider_set_version=terms.provider_set_version,
+            detect_instrumental=detect,
+            detect_origin=origin,
+            created_at=terms.now,
+            updated_at=terms.now,
+        )
+        item_id = work_items.insert(self._tx, item, self.tally, now=terms.now)
+        target = self._write_target(replace(target, item_id=item_id))
+        if wish.origin.urgent:  # a first scan would only repeat what the inventory says
+            self._remember(replace(item, id=item_id), wish)
+        return Placed(effect=Effect.ENQUEUED, item_id=item_id, target_id=target.id)
+
+    def _first_target(self, wish: Wish, owned: Target | None) -> Target:
+        if wish.spot is None:
+            return placing.new_target(replace(wish, spot=self._fallback(wish)), 0)
+        if owned is None or not owned.id:
+            return placing.new_target(wish, 0)
+        return placing.re_sourced(replace(owned, mode=wish.mode), wish)
+
+    def _fallback(self, wish: Wish) -> Spot:
+        """Name a file in the output directory that no other item owns."""
+        recording = wish.recording
+        stem = query_stem(clean_text(identity_artist(recording)), clean_text(recording.title))
+        number = 1
+        while targets.find(self._tx, self._terms.output_dir, numbered(stem, number)):
+            number += 1
+        return Spot(
+            out_dir=self._terms.output_dir,
+            out_stem=numbered(stem, number),
+            origin=TargetOrigin.METADATA,
+        )
+
+    def _meet(self, item: WorkItem, wish: Wish, owned: Target | None) -> Placed:
+        """Let a wish join an item that is there."""
+        terms = self._terms
+        own = owned if owned is not None and owned.item_id == item.id else None
+        decision = merging.decide(item, wish, own)
+        after = merging.apply(item, wish, decision, now=terms.now, chance=terms.chance)
+        after = merging.described(after, wish.recording)
+        before = targets.of_item(self._tx, item.id)
+        own, stand = self._placed_target(item, wish, decision, owned, before)
+        if decision.step is not Step.NOTHING and item.status is not Status.PROCESSING:
+            after = self._stamped(after, wish, decision, stand)
+        work_items.save(self._tx, item, after, self.tally, now=terms.now)
+        if after.status is not item.status:
+            scan_links.follow(self._tx, after, stand, now=terms.now)
+            self._remember(after, wish)
+        return Placed(
+            effect=decision.effect,
+            item_id=item.id,
+            target_id=own.id if own else None,
+            row_status=scan_links.standing(after, own) if own else _shown(after),
+        )
+
+    def _placed_target(
+        self,
+        item: WorkItem,
+        wish: Wish,
+        decision: Decision,
+        owned: Target | None,
+        before: Sequence[Target],
+    ) -> tuple[Target | None, list[Target]]:
+        """Open, add or leave the targets a wish is about; give its own and all of the item's."""
+        stand = {target.id: placing.followed(target, wish, decision) for target in before}
+        own = None
+        if wish.spot is not None and (owned is not None or decision.target is not TargetStep.LEAVE):
+            own = self._own_target(item, wish, decision, owned)
+            stand[own.id] = own
+        targets.save_changed(self._tx, before, stand.values(), now=self._terms.now)
+        return own, list(stand.values())
+
+    def _own_target(
+        self, item: WorkItem, wish: Wish, decision: Decision, owned: Target | None
+    ) -> Target:
+        if owned is None or owned.item_id != item.id:
+            fresh = (
+                replace(placing.re_sourced(owned, wish), item_id=item.id, mode=wish.mode)
+                if owned is not None and owned.id
+                else placing.new_target(wish, item.id)
+            )
+            if decision.target is TargetStep.MISS:
+                fresh = placing.missed(fresh, item, self._terms.now)
+            return self._write_target(fresh)
+        target = placing.re_sourced(owned, wish) if placing.speaks_first(owned, wish) else owned
+        if decision.target is not TargetStep.OPEN:
+            return target
+        stronger = merging.raised(target.mode, wish.mode)
+        wanted = stronger is not target.mode or not wish.has_sidecar
+        if target.status in (TargetStatus.DONE, TargetStatus.PARKED) and wanted:
+            target = requeueing.opened(target)
+        return replace(target, mode=stronger) if target.is_open else target
+
+    def _write_target(self, target: Target) -> Target:
+        if not target.id:
+            return targets.insert(self._tx, target, now=self._terms.now)
+        targets.save(self._tx, target, now=self._terms.now)
+        return target
+
+    def _stamped(
+        self, item: WorkItem, wish: Wish, decision: Decision, stand: Sequence[Target]
+    ) -> WorkItem:
+        """Decide anew about detection, route and, when it is due now, the provider set."""
+        detect, origin = decide_detection(
+            wish.detect,
+            [self._override(target.library_id) for target in stand],
+            default=self._terms.detect_default,
+        )
+        version = item.provider_set_version
+        if decision.step in _URGENT_STEPS:
+            version = self._terms.provider_set_version
+        return replace(
+            item,
+            detect_instrumental=detect,
+            detect_origin=origin,
+            provider_set_version=version,
+            route=route_of(self._tx, item, stand) if _is_open(stand) else Route.REMOTE,
+        )
+
+    def _boost(self, siblings: Iterable[WorkItem], wish: Wish) -> None:
+        """Cut the waits of the other lengths of the same artist and title (T12)."""
+        terms = self._terms
+        for item in siblings:
+            if item.status is Status.DONE:
+                continue
+            step = Step.RERUN if item.status is Status.PROCESSING else Step.BOOST
+            plain = replace(wish, mode=FetchMode.NORMAL)
+            after = merging.apply(item, plain, Decision(step), now=terms.now, chance=terms.chance)
+            work_items.save(self._tx, item, after, self.tally, now=terms.now)
+
+    def _override(self, library_id: int | None) -> bool | None:
+        if library_id is None:
+            return None
+        if self._overrides is None:
+            known = libraries.all_libraries(self._tx)
+            self._overrides = {library.id: library.detect_instrumental for library in known}
+        return self._overrides.get(library_id)
+
+    def _remember(self, item: WorkItem, wish: Wish) -> None:
+        library_id = wish.spot.library_id if wish.spot else None
+        note = history.Note(by=str(wish.origin), library_id=library_id)
+        history.add(self._tx, item, history.Happening.ENQUEUED, note, now=self._terms.now)
+
+
+def _shown(item: WorkItem) -> Status:
+    return Status.PENDING if item.status is Status.PROCESSING else item.status
+
+
+def _is_open(stand: Iterable[Target]) -> bool:
+    return any(target.is_open for target in stand)

@@ -1,0 +1,83 @@
+"""What is remembered about a lane and its results, kept in the database.
+
+A restart keeps breaker, pace and slots, so that no upstream is asked earlier because
+of it; several processes share them.
+"""
+
+from collections.abc import Callable
+
+from lyrsvc.core.pacing import LaneState
+from lyrsvc.core.ports import Clock
+from lyrsvc.core.recording import Recording
+from lyrsvc.core.result import Accepted
+from lyrsvc.core.sidecar import FetchMode
+from lyrsvc.store import lane_state, lyrics_cache
+from lyrsvc.store.database import Database
+from lyrsvc.store.lyrics_cache import CachedLyrics, CacheKey
+
+
+class StoredLaneMemory:
+    """A lane's state in the store; what ``LaneMemory`` is for one process.
+
+    ``owner`` names this process, as the one who probes a lane that has rested.
+    """
+
+    def __init__(self, db: Database, lane: str, *, clock: Clock, owner: str) -> None:
+        self._db = db
+        self._lane = lane
+        self._clock = clock
+        self._owner = owner
+
+    def read(self) -> LaneState:
+        """Give the state as it is now."""
+        with self._db.read() as tx:
+            return lane_state.read(tx, self._lane)
+
+    def change(self, step: Callable[[LaneState], LaneState]) -> tuple[LaneState, LaneState]:
+        """Replace the state by what the step makes of it; give the one before and the new one.
+
+        The step runs in the writer's thread, one at a time over all processes.
+        """
+        now = self._clock.now()
+        return self._db.write(
+            lambda tx: lane_state.change(tx, self._lane, step, owner=self._owner, now=now)
+        )
+
+    def take_probe(self) -> bool:
+        """Take the single probe of a lane that has rested; False when somebody else has it."""
+        now = self._clock.now()
+        return self._db.write(
+            lambda tx: lane_state.take_probe(tx, self._lane, owner=self._owner, now=now)
+        )
+
+    def owns_probe(self) -> bool:
+        """Tell whether this process is the one that probes."""
+        with self._db.read() as tx:
+            return lane_state.prober(tx, self._lane) == self._owner
+
+
+class StoredCache:
+    """The lyrics cache for lookups; results are stored with the item, not by the lookup."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def find(self, recording: Recording) -> Accepted | None:
+        """Give the stored result nearest in length, as it was when it was stored."""
+        row = self.find_row(recording)
+        return row.accepted if row else None
+
+    def find_row(
+        self, recording: Recording, *, mode: FetchMode = FetchMode.NORMAL
+    ) -> CachedLyrics | None:
+        """Give the row itself; its id is what an attempt leaves behind."""
+        with self._db.read() as tx:
+            return lyrics_cache.find(tx, CacheKey.of(recording), mode=mode)
+
+    def get(self, cache_id: int) -> CachedLyrics | None:
+        """Give a row that an earlier attempt has left behind."""
+        with self._db.read() as tx:
+            return lyrics_cache.get(tx, cache_id)
+
+    def keep(self, recording: Recording, accepted: Accepted) -> None:
+        """Leave it to the transaction that records the result: both must stand or fall."""

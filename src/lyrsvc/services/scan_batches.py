@@ -1,0 +1,187 @@
+"""Writing down what a scan found: rows, targets and items of some files at once.
+
+Each batch is one transaction that stands or falls as a whole. One batch is written
+while the next is gathered; nothing waits for the end of the run, so the worker
+begins with the first batch.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from lyrsvc.core.merging import Effect
+from lyrsvc.core.ports import Clock
+from lyrsvc.core.scan_run import ScanReport
+from lyrsvc.services.enqueueing import Placed, Terms, enqueue
+from lyrsvc.services.scan_gate import Folder
+from lyrsvc.services.scan_rows import Change
+from lyrsvc.store import scan_dirs, scan_results, scan_runs, standings, written_files
+from lyrsvc.store.counts import Tally
+from lyrsvc.store.database import Database
+
+if TYPE_CHECKING:
+    from lyrsvc.store.database import Tx
+    from lyrsvc.store.writing import Pending
+
+MOST: Final = 500
+EVERY_S: Final = 1.0
+_WAIT_S: Final = 30.0
+
+
+@dataclass(slots=True)
+class Written:
+    """What a batch came to."""
+
+    enqueued: int = 0
+    from_cache: int = 0
+    reopened: int = 0
+
+
+class ScanBatches:
+    """Gathers changes and hands them to the database, a batch at a time."""
+
+    def __init__(
+        self,
+        db: Database,
+        report: ScanReport,
+        *,
+        clock: Clock,
+        terms: Callable[[datetime], Terms],
+        wake: Callable[[], None],
+    ) -> None:
+        self._db = db
+        self._report = report
+        self._clock = clock
+        self._terms = terms
+        self._wake = wake
+        self._changes: list[Change] = []
+        self._errors: list[tuple[Folder, str]] = []
+        self._under_way: deque[Pending[Written]] = deque()
+        self._sent_at = clock.monotonic()
+        self._dir_ids: dict[str, int] = {}
+
+    def add(self, change: Change) -> None:
+        """Take one change in; one that changes nothing is let go."""
+        if change.is_idle:
+            return
+        self._changes.append(change)
+        if len(self._changes) >= MOST:
+            self.send()
+
+    def add_error(self, folder: Folder, error: str) -> None:
+        """Take in that a directory could not be listed, or can be again."""
+        self._errors.append((folder, error))
+        if len(self._errors) >= MOST:
+            self.send()
+
+    def tick(self) -> None:
+        """Send what has waited for a second."""
+        if self._clock.monotonic() - self._sent_at >= EVERY_S:
+            self.send()
+
+    def send(self) -> None:
+        """Hand over what was gathered; wait when the database is behind."""
+        self._sent_at = self._clock.monotonic()
+        if not self._changes and not self._errors:
+            return
+        changes, self._changes = self._changes, []
+        errors, self._errors = self._errors, []
+        while len(self._under_way) > 1:
+            self._settle()
+        operation = self._operation(changes, errors)
+        self._under_way.append(self._db.submit(operation, bulk=True, wait_s=_WAIT_S))
+
+    def finish(self) -> None:
+        """Send the rest and wait until everything is durable."""
+        self.send()
+        while self._under_way:
+            self._settle()
+
+    def _settle(self) -> None:
+        written = self._under_way.popleft().result()
+        counts = self._report.counts
+        counts.enqueued += written.enqueued
+        counts.from_cache += written.from_cache
+        counts.reopened += written.reopened
+        if written.enqueued:
+            self._wake()
+
+    def _operation(
+        self, changes: Sequence[Change], errors: Sequence[tuple[Folder, str]]
+    ) -> "Callable[[Tx], Written]":
+        counters = self._report.counts.as_dict()
+        run_id, library_id = self._report.run_id, self._report.library_id
+        terms = self._terms(self._clock.now())
+
+        def write(tx: "Tx") -> Written:
+            for folder, error in errors:
+                dir_id = self._dir_id(tx, library_id, folder, terms.now)
+                scan_dirs.set_error(tx, dir_id, error, now=terms.now)
+            written = self._write(tx, changes, library_id, terms)
+            scan_runs.save_counts(tx, run_id, counters)
+            return written
+
+        return write
+
+    def _write(self, tx: "Tx", changes: Sequence[Change], library_id: int, terms: Terms) -> Written:
+        """Write rows and wishes; what somebody else changed meanwhile is left to the next scan."""
+        valid = [change for change in changes if _is_valid(tx, change)]
+        wishful = [change for change in valid if change.wish is not None]
+        placed = enqueue(tx, [change.wish for change in wishful if change.wish], terms)
+        written = Written()
+        for change, place in zip(wishful, placed, strict=True):
+            _link(tx, change, place, written)
+        tally = Tally()
+        fresh: list[dict[str, Any]] = []
+        for change in valid:
+            before = change.finding.row
+            if before is None:
+                dir_id = self._dir_id(tx, library_id, change.finding.folder, terms.now)
+                fresh.append({**change.row, "dir_id": dir_id})
+            else:
+                scan_results.update(tx, before, change.row, tally, now=terms.now)
+            _adopt(tx, change, now=terms.now)
+        scan_results.insert_many(tx, fresh, tally, now=terms.now)
+        tally.write(tx, now=terms.now)
+        return written
+
+    def _dir_id(self, tx: "Tx", library_id: int, folder: Folder, now: datetime) -> int:
+        if folder.dir_id is not None:
+            return folder.dir_id
+        known = self._dir_ids.get(folder.rel_path)
+        if known is None:
+            if len(self._dir_ids) >= MOST:
+                self._dir_ids.clear()
+            known = scan_dirs.ensure(tx, library_id, folder.rel_path, now=now)
+            self._dir_ids[folder.rel_path] = known
+        return known
+
+
+def _is_valid(tx: "Tx", change: Change) -> bool:
+    before = change.finding.row
+    return before is None or scan_results.is_as_it_was(tx, before)
+
+
+def _link(tx: "Tx", change: Change, place: Placed, written: Written) -> None:
+    """Tie a row to its target, and take its status from how that stands."""
+    row = change.row
+    if place.item_id is None:
+        row.update(status="unreadable", reason="no_metadata")
+        return
+    stand = standings.of_target(tx, place.item_id, place.target_id)
+    row["target_id"] = place.target_id if place.target_id is not None else row["target_id"]
+    if change.wish is not None and not change.wish.has_sidecar:
+        row.update(status=stand.status, reason=stand.reason, reason_text=stand.reason_text)
+    if place.effect is Effect.ENQUEUED:
+        written.enqueued += 1
+        written.from_cache += stand.is_local
+        written.reopened += change.reopens
+
+
+def _adopt(tx: "Tx", change: Change, *, now: datetime) -> None:
+    """Follow a sidecar of ours to where somebody moved it."""
+    standing = change.finding.standing
+    if standing.moved_from is not None and standing.path is not None:
+        written_files.move(tx, standing.moved_from, standing.path, now=now)

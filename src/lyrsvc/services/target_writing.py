@@ -1,0 +1,244 @@
+"""The files of an attempt: what stands at its targets, what is intended there, what was written.
+
+Every target is judged on disk, with its own length and its own mode; the failure of
+one does not stop the others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lyrsvc import __version__
+from lyrsvc.core.errors import FileFault
+from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.lrc_output import HeaderFacts
+from lyrsvc.core.result import Accepted
+from lyrsvc.core.settling import TargetEnd
+from lyrsvc.core.sidecar import (
+    Fetch,
+    FetchMode,
+    Kind,
+    Rendered,
+    WordTiming,
+    content_hash,
+    is_bare_marker,
+    may_write,
+    render,
+    should_fetch,
+)
+from lyrsvc.files.sidecar_writing import Place, SidecarWriter, WriteReport, WriteResult
+from lyrsvc.files.sidecars import Beside, Ownership
+from lyrsvc.services.attempting import Intent, TargetReport
+from lyrsvc.store import written_files
+from lyrsvc.store.database import Database
+from lyrsvc.store.written_files import OwnFile
+
+_RESULTS: Final[Mapping[WriteResult, TargetResult]] = {
+    WriteResult.WRITTEN: TargetResult.WRITTEN,
+    WriteResult.SAME: TargetResult.SAME,
+    WriteResult.PRESENT: TargetResult.PRESENT,
+    WriteResult.KEPT: TargetResult.KEPT,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputStyle:
+    """How lyrics are written."""
+
+    bilingual: bool = False
+    word_timing: WordTiming = WordTiming.OFF
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What is about to be written at one target; no files mean that the result does not fit it."""
+
+    target: Target
+    place: Place
+    accepted: Accepted | None
+    files: tuple[Rendered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of a target, and the words of the file system when it refused."""
+
+    report: TargetReport
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spot:
+    """An open target, its place, and what stands there."""
+
+    target: Target
+    place: Place
+    beside: Beside
+
+
+def stored_ownership(db: Database) -> Ownership:
+    """Know our own files by the hash of our last write; a bare marker is always ours."""
+
+    def owns(path: Path, kind: Kind, data: bytes) -> bool:
+        if kind in (Kind.TXT, Kind.MARKER) and is_bare_marker(data):
+            return True
+        with db.read() as tx:
+            return written_files.owns(tx, path, content_hash(data))
+
+    return Ownership(owns=owns)
+
+
+def present(target: Target) -> Told:
+    """Settle a target whose audio has lyrics of its own inside."""
+    return Told(TargetReport(end=_end(target, TargetStatus.DONE, TargetResult.PRESENT)))
+
+
+class TargetDesk:
+    """Looks at targets and writes to them."""
+
+    def __init__(self, writer: SidecarWriter, *, style: OutputStyle) -> None:
+        self._writer = writer
+        self._style = style
+
+    def look(self, target: Target, root: Path | None) -> Spot | Told:
+        """See what stands at a target; an end when nothing has to be asked for it."""
+        if _is_gone(target.source_path):
+            return _gone(target)
+        place = _place(target, root)
+        try:
+            beside = self._look(target, place)
+        except FileFault as fault:
+            return _refused(target, fault)
+        if beside is None:
+            return _gone(target)
+        if should_fetch(beside.state, target.mode) is Fetch.FETCH:
+            return Spot(target=target, place=place, beside=beside)
+        normal = target.mode is FetchMode.NORMAL
+        result = TargetResult.PRESENT if normal else TargetResult.KEPT
+        found = beside.deciding
+        end = _end(target, TargetStatus.DONE, result, found.kind if found else None)
+        return Told(TargetReport(end=end, ours=found is not None and found.ours))
+
+    def plan(self, item: WorkItem, spot: Spot, accepted: Accepted | None) -> Plan:
+        """Say which files a result becomes at a target."""
+        files: tuple[Rendered, ...] = ()
+        if accepted is not None:
+            files = render(
+                accepted,
+                HeaderFacts.of(item.recording_for(spot.target), version=__version__),
+                bilingual=self._style.bilingual,
+                word_timing=self._style.word_timing,
+            )
+        return Plan(target=spot.target, place=spot.place, accepted=accepted, files=files)
+
+    def intents(self, spot: Spot, plan: Plan) -> list[Intent]:
+        """List the files that may be written, so that they are known as ours after a crash."""
+        accepted = plan.accepted
+        if accepted is None:
+            return []
+        mode = plan.target.mode
+        if not may_write(spot.beside.state, mode, accepted.quality):
+            return []
+        return [self._intent(spot, file, accepted.lane) for file in plan.files]
+
+    def write(self, plan: Plan) -> Told:
+        """Write one target; whatever the file system refuses becomes its reason."""
+        target, accepted = plan.target, plan.accepted
+        if accepted is None or not plan.files:
+            end = _end(target, TargetStatus.DONE, TargetResult.REJECTED)
+            return Told(TargetReport(end=end))
+        try:
+            report = self._writer.write(
+                plan.place, plan.files, quality=accepted.quality, mode=target.mode
+            )
+            return self._told(plan, report, accepted.lane)
+        except FileFault as fault:
+            return _refused(target, fault)
+
+    def _look(self, target: Target, place: Place) -> Beside | None:
+        if target.origin is TargetOrigin.METADATA and not place.directory.exists():
+            return Beside()
+        return self._writer.look(place)
+
+    def _intent(self, spot: Spot, file: Rendered, source: str) -> Intent:
+        old = spot.beside.with_extension(file.extension)
+        place = spot.place
+        path = old.known_as if old else place.directory / f"{place.stem}{file.extension}"
+        on_disk = content_hash(old.data) if old and old.data is not None else ""
+        own = OwnFile(
+            path=path,
+            kind=file.kind,
+            sha256=file.sha256,
+            source=source,
+            library_id=spot.target.library_id,
+        )
+        return Intent(file=own, on_disk=on_disk)
+
+    def _told(self, plan: Plan, report: WriteReport, source: str) -> Told:
+        target = plan.target
+        if report.result is WriteResult.GONE:
+            return _gone(target)
+        result, ours = _RESULTS[report.result], True
+        if result in (TargetResult.PRESENT, TargetResult.KEPT):
+            ours = self._is_ours(plan.place)
+            if not ours:  # somebody else's file stands there, however good ours would be
+                result = TargetResult.PRESENT
+        files = tuple(
+            OwnFile(
+                path=file.path,
+                kind=file.kind,
+                sha256=file.sha256,
+                source=source,
+                library_id=target.library_id,
+                size=file.size,
+                mtime_ns=file.mtime_ns,
+            )
+            for file in report.files
+        )
+        end = _end(target, TargetStatus.DONE, result, report.kind)
+        return Told(TargetReport(end=end, files=files, removed=report.removed, ours=ours))
+
+    def _is_ours(self, place: Place) -> bool:
+        beside = self._writer.look(place)
+        found = beside.deciding if beside else None
+        return found is not None and found.ours
+
+
+def _place(target: Target, root: Path | None) -> Place:
+    return Place(
+        directory=Path(target.out_dir),
+        stem=target.out_stem,
+        root=root,
+        create=target.origin is TargetOrigin.METADATA,
+    )
+
+
+def _is_gone(source_path: str) -> bool:
+    """Tell whether an audio file is no longer there; one that may not be seen is not gone."""
+    if not source_path:
+        return False
+    try:
+        Path(source_path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def _end(
+    target: Target, status: TargetStatus, result: TargetResult, kind: Kind | None = None
+) -> TargetEnd:
+    return TargetEnd(target_id=target.id, status=status, result=result, kind=kind, mode=target.mode)
+
+
+def _gone(target: Target) -> Told:
+    return Told(TargetReport(end=_end(target, TargetStatus.PARKED, TargetResult.GONE)))
+
+
+def _refused(target: Target, fault: FileFault) -> Told:
+    end = TargetEnd(
+        target_id=target.id, status=TargetStatus.FAILED, reason=fault.reason, mode=target.mode
+    )
+    return Told(TargetReport(end=end), str(fault))

@@ -1,0 +1,127 @@
+"""Rows of ``scan_results`` whose file is gone: found, marked, moved on, forgotten."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lyrsvc.core.relinking import FileFacts
+from lyrsvc.store.moments import to_db
+
+if TYPE_CHECKING:
+    from lyrsvc.store.engine import Row
+    from lyrsvc.store.transaction import Tx
+
+
+def facts_of(tx: "Tx", row_ids: Iterable[int]) -> list[FileFacts]:
+    """Give what tells whether a file is another one renamed."""
+    return [
+        FileFacts(**row)
+        for row_id in row_ids
+        if (
+            row := tx.first(
+                """
+                SELECT id AS row_id, inode, size, mtime_ns, mbid, isrc, duration_ms
+                  FROM scan_results WHERE id = :id AND missing_since_at IS NULL
+                """,
+                id=row_id,
+            )
+        )
+    ]
+
+
+def newest_row(tx: "Tx") -> int:
+    """Give the largest row id there is."""
+    return int(tx.value("SELECT max(id) FROM scan_results") or 0)
+
+
+def new_rows(tx: "Tx", library_id: int, *, after: int) -> list[FileFacts]:
+    """Give the facts of the rows of a library that came after another row."""
+    rows = tx.each(
+        """
+        SELECT id AS row_id, inode, size, mtime_ns, mbid, isrc, duration_ms
+          FROM scan_results WHERE id > :after AND library_id = :library
+        """,
+        after=after,
+        library=library_id,
+    )
+    return [FileFacts(**row) for row in rows]
+
+
+def count_present(tx: "Tx", library_id: int, *, until: int) -> int:
+    """Count the rows of a library, up to one, that are not missing."""
+    found = tx.value(
+        """
+        SELECT count(*) FROM scan_results
+         WHERE library_id = :library AND id <= :until AND missing_since_at IS NULL
+        """,
+        library=library_id,
+        until=until,
+    )
+    return int(found)
+
+
+def mark(tx: "Tx", row_ids: Sequence[int], *, now: datetime) -> "list[Row]":
+    """Mark rows as missing; give those that were not yet, as they were."""
+    marked: list[Row] = []
+    for row_id in row_ids:
+        row = tx.first(
+            "SELECT * FROM scan_results WHERE id = :id AND missing_since_at IS NULL", id=row_id
+        )
+        if row is None:
+            continue
+        tx.run(
+            "UPDATE scan_results SET missing_since_at = :now, updated_at = :now WHERE id = :id",
+            id=row_id,
+            now=to_db(now),
+        )
+        marked.append(row)
+    return marked
+
+
+def long_missing(
+    tx: "Tx", library_id: int, *, before: datetime, after: int, limit: int
+) -> "list[Row]":
+    """Give rows that have been missing since before a moment, by id."""
+    return tx.all(
+        """
+        SELECT s.*, d.rel_path
+          FROM scan_results s JOIN scan_dirs d ON d.id = s.dir_id
+         WHERE s.missing_since_at <= :before AND s.library_id = :library AND s.id > :after
+         ORDER BY s.id LIMIT :limit
+        """,
+        before=to_db(before),
+        library=library_id,
+        after=after,
+        limit=limit,
+    )
+
+
+def is_processing(tx: "Tx", target_id: int | None) -> bool:
+    """Tell whether the item of a target is being worked on."""
+    if target_id is None:
+        return False
+    return (
+        tx.first(
+            """
+            SELECT i.id FROM work_targets t JOIN work_items i ON i.id = t.item_id
+             WHERE t.id = :target AND i.status = 'processing'
+            """,
+            target=target_id,
+        )
+        is not None
+    )
+
+
+def share_target(tx: "Tx", target_id: int, *, but: int) -> bool:
+    """Tell whether another file that is there needs the same sidecar."""
+    return (
+        tx.first(
+            """
+            SELECT id FROM scan_results
+             WHERE target_id = :target AND id <> :but AND missing_since_at IS NULL
+            """,
+            target=target_id,
+            but=but,
+        )
+        is not None
+    )

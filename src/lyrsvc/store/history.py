@@ -1,0 +1,64 @@
+"""The table ``history``: what happened to tracks, for people to read."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from lyrsvc.core.item import RESULT_CLASSES, Result, WorkItem
+from lyrsvc.core.ptext import to_ptext
+from lyrsvc.store.moments import to_db
+
+if TYPE_CHECKING:
+    from lyrsvc.store.transaction import Tx
+
+
+class Happening(StrEnum):
+    """The events of the history."""
+
+    WRITTEN = "written"
+    UPGRADED = "upgraded"
+    ALREADY_PRESENT = "already_present"
+    MISS = "miss"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    MOVED = "moved"
+    RETRIED = "retried"
+    ENQUEUED = "enqueued"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """What is remembered beside the item: who did it, and where a file went."""
+
+    by: str
+    destination: str = ""
+    library_id: int | None = None
+    lane: str = ""
+    reason: str = ""
+    outcome: Result = Result.NONE
+
+
+def add(tx: "Tx", item: WorkItem, event: Happening, note: Note, *, now: datetime) -> None:
+    """Write down what happened to an item."""
+    tx.run(
+        """
+        INSERT INTO history (at, event, item_id, library_id, artist, title, album, lane, result,
+                             outcome, reason, destination, "by")
+        VALUES (:now, :event, :item, :library, :artist, :title, :album, :lane, :result,
+                :outcome, :reason, :destination, :by)
+        """,
+        now=to_db(now),
+        event=str(event),
+        item=item.id,
+        library=note.library_id,
+        artist=item.artist,
+        title=item.title,
+        album=item.album,
+        lane=note.lane,
+        result=RESULT_CLASSES.get(note.outcome, ""),
+        outcome=str(note.outcome),
+        reason=note.reason,
+        destination=to_ptext(note.destination),
+        by=note.by,
+    )

@@ -1,0 +1,71 @@
+"""The table ``meta``: the few facts a database knows about itself."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from lyrsvc.core.keys import KEY_VERSION
+from lyrsvc.store.moments import to_db
+
+if TYPE_CHECKING:
+    from lyrsvc.store.transaction import Tx
+
+INSTANCE_ID: Final = "instance_id"
+PROVIDER_SET_VERSION: Final = "provider_set_version"
+KEYS: Final = "key_version"
+
+
+def read(tx: "Tx", name: str) -> str | None:
+    """Give a fact, or None when it was never written."""
+    value: str | None = tx.value("SELECT value FROM meta WHERE name = :name", name=name)
+    return value
+
+
+def write(tx: "Tx", name: str, value: str, *, now: datetime) -> None:
+    """Write a fact down."""
+    tx.run(
+        """
+        INSERT INTO meta (name, value, created_at, updated_at) VALUES (:name, :value, :now, :now)
+        ON CONFLICT (name) DO UPDATE SET value = :value, updated_at = :now
+        """,
+        name=name,
+        value=value,
+        now=to_db(now),
+    )
+
+
+def instance_id(tx: "Tx", *, otherwise: str, now: datetime) -> str:
+    """Give the id of this installation; the first who asks chooses it."""
+    tx.run(
+        """
+        INSERT INTO meta (name, value, created_at, updated_at) VALUES (:name, :value, :now, :now)
+        ON CONFLICT (name) DO NOTHING
+        """,
+        name=INSTANCE_ID,
+        value=otherwise,
+        now=to_db(now),
+    )
+    return read(tx, INSTANCE_ID) or otherwise
+
+
+def provider_set_version(tx: "Tx") -> int | None:
+    """Give the provider set the queue was last brought in line with."""
+    return _number(read(tx, PROVIDER_SET_VERSION))
+
+
+def set_provider_set_version(tx: "Tx", version: int, *, now: datetime) -> None:
+    """Remember that the queue is in line with a provider set."""
+    write(tx, PROVIDER_SET_VERSION, str(version), now=now)
+
+
+def keys_are_current(tx: "Tx") -> bool:
+    """Tell whether the rows were keyed by the present rule; a scan keys older ones anew."""
+    return _number(read(tx, KEYS)) == KEY_VERSION
+
+
+def set_keys_current(tx: "Tx", *, now: datetime) -> None:
+    """Remember by which rule rows are keyed."""
+    write(tx, KEYS, str(KEY_VERSION), now=now)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -1,0 +1,140 @@
+"""The table ``work_targets``: the sidecar stems an item must write; a stem has one owner."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus
+from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
+from lyrsvc.core.sidecar import FetchMode, Kind
+from lyrsvc.store.moments import from_db, to_db
+
+if TYPE_CHECKING:
+    from lyrsvc.store.engine import Row
+    from lyrsvc.store.transaction import Tx
+
+
+def stem_hash(out_dir: str, out_stem: str) -> str:
+    """Give the hash by which a stem is found."""
+    return path_hash(os.path.join(out_dir, out_stem))  # noqa: PTH118 - paths are texts here
+
+
+def get(tx: "Tx", target_id: int) -> Target | None:
+    """Give a target by its id."""
+    row = tx.first("SELECT * FROM work_targets WHERE id = :id", id=target_id)
+    return _target(row) if row else None
+
+
+def of_item(tx: "Tx", item_id: int) -> list[Target]:
+    """Give the targets of one item, by id."""
+    rows = tx.all("SELECT * FROM work_targets WHERE item_id = :item ORDER BY id", item=item_id)
+    return [_target(row) for row in rows]
+
+
+def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
+    """Give the target that owns a stem."""
+    row = tx.first(
+        "SELECT * FROM work_targets WHERE out_hash = :hash", hash=stem_hash(out_dir, out_stem)
+    )
+    return _target(row) if row else None
+
+
+def of_source(tx: "Tx", source_path: str) -> list[Target]:
+    """Give the targets that belong to an audio file."""
+    rows = tx.all(
+        "SELECT * FROM work_targets WHERE source_hash = :hash ORDER BY id",
+        hash=path_hash(source_path),
+    )
+    return [_target(row) for row in rows]
+
+
+def insert(tx: "Tx", target: Target, *, now: datetime) -> Target:
+    """Write a new target down; give it with its id."""
+    target_id = tx.value(
+        """
+        INSERT INTO work_targets (item_id, library_id, origin, source_path, source_hash, out_dir,
+                                  out_stem, out_hash, duration_ms, mode, status, result, kind,
+                                  reason, settled_at, created_at, updated_at)
+        VALUES (:item_id, :library_id, :origin, :source_path, :source_hash, :out_dir,
+                :out_stem, :out_hash, :duration_ms, :mode, :status, :result, :kind,
+                :reason, :settled_at, :now, :now)
+        RETURNING id
+        """,
+        **_row(target),
+        now=to_db(now),
+    )
+    return replace(target, id=int(target_id))
+
+
+def save(tx: "Tx", target: Target, *, now: datetime) -> None:
+    """Write a change of a target down; a target that is gone stays gone."""
+    tx.run(
+        """
+        UPDATE work_targets
+           SET item_id = :item_id, library_id = :library_id, origin = :origin,
+               source_path = :source_path, source_hash = :source_hash, out_dir = :out_dir,
+               out_stem = :out_stem, out_hash = :out_hash, duration_ms = :duration_ms,
+               mode = :mode, status = :status, result = :result, kind = :kind, reason = :reason,
+               settled_at = :settled_at, updated_at = :now
+         WHERE id = :id
+        """,
+        **_row(target),
+        id=target.id,
+        now=to_db(now),
+    )
+
+
+def save_changed(
+    tx: "Tx", before: Iterable[Target], after: Iterable[Target], *, now: datetime
+) -> None:
+    """Write down those of several targets that have changed."""
+    known = {target.id: target for target in before}
+    for target in after:
+        if known.get(target.id) != target:
+            save(tx, target, now=now)
+
+
+def delete(tx: "Tx", target_id: int) -> None:
+    """Remove a target; inventory rows that pointed to it point nowhere then."""
+    tx.run("DELETE FROM work_targets WHERE id = :id", id=target_id)
+
+
+def _target(row: "Row") -> Target:
+    return Target(
+        id=row["id"],
+        item_id=row["item_id"],
+        library_id=row["library_id"],
+        origin=TargetOrigin(row["origin"]),
+        source_path=from_ptext(row["source_path"]),
+        out_dir=from_ptext(row["out_dir"]),
+        out_stem=from_ptext(row["out_stem"]),
+        duration_ms=row["duration_ms"],
+        mode=FetchMode(row["mode"]),
+        status=TargetStatus(row["status"]),
+        result=TargetResult(row["result"]),
+        kind=Kind(row["kind"]) if row["kind"] else None,
+        reason=row["reason"],
+        settled_at=from_db(row["settled_at"]),
+    )
+
+
+def _row(target: Target) -> "Row":
+    return {
+        "item_id": target.item_id,
+        "library_id": target.library_id,
+        "origin": str(target.origin),
+        "source_path": to_ptext(target.source_path),
+        "source_hash": path_hash(target.source_path) if target.source_path else "",
+        "out_dir": to_ptext(target.out_dir),
+        "out_stem": to_ptext(target.out_stem),
+        "out_hash": stem_hash(target.out_dir, target.out_stem),
+        "duration_ms": target.duration_ms,
+        "mode": str(target.mode),
+        "status": str(target.status),
+        "result": str(target.result),
+        "kind": str(target.kind or ""),
+        "reason": target.reason,
+        "settled_at": to_db(target.settled_at),
+    }
