@@ -258,7 +258,10 @@ class Knowing(Scripted):
 
 def an_answer(recording: Recording, kind: str = "synced", lines=LINES) -> Candidate:
     found = matched(
-        recording.title, number=recording.title, duration_ms=recording.duration_ms, album=recording.album
+        recording.title,
+        number=recording.title,
+        duration_ms=recording.duration_ms,
+        album=recording.album,
     )
     cues = tuple(
         Cue(ms, f"{line} {recording.title}")

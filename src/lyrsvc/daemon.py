@@ -24,6 +24,7 @@ _GRACE_S = 2.0
 """How long an answer that is under way may take when the program stops."""
 _END_S = 8.0
 _RESTART_S = 1.0
+_LONGEST_RESTART_S = 60.0
 _BACKLOG = 2048
 
 
@@ -38,6 +39,7 @@ class Listener(uvicorn.Server):
 
 def serve(service: Service, *, stop: threading.Event, notify_socket: str) -> None:
     """Run until told to stop; a graceful end returns."""
+    service.survey.open()
     listening = open_listener(split_address(service.settings.server.addr))
     config = uvicorn.Config(
         create_app(service),
@@ -73,11 +75,12 @@ class Crew:
             self._thread("token", service.obtain_token),
             self._thread("upkeep", service.upkeep.run),
         ]
+        self._survey = [self._thread(name, loop) for name, loop in service.survey.loops.items()]
         self._ending = threading.Thread(target=self._end, name="ending", daemon=True)
 
     def __enter__(self) -> None:
         self._service.worker.start(alone=True)
-        for thread in (*self._slots, *self._others, self._ending):
+        for thread in (*self._slots, *self._others, *self._survey, self._ending):
             thread.start()
 
     def __exit__(self, *_: object) -> None:
@@ -91,8 +94,9 @@ class Crew:
 
     def _end(self) -> None:
         self._stop.wait()
-        worker = self._service.worker
+        worker, survey = self._service.worker, self._service.survey
         worker.stop()
+        survey.wake()
         ends_s = time.monotonic() + _GRACE_S
         for thread in self._slots:
             thread.join(max(0.0, ends_s - time.monotonic()))
@@ -102,18 +106,30 @@ class Crew:
         for thread in self._slots:
             if worker.is_writing:
                 thread.join(_END_S)
+        for thread in self._survey:
+            thread.join(max(0.0, ends_s + _GRACE_S - time.monotonic()))
+        if not any(thread.is_alive() for thread in self._survey):
+            survey.close()
 
 
 def supervise(name: str, loop: Callable[[], None], stop: threading.Event) -> None:
-    """Run a loop that must not die: an error is told, and the loop is started again."""
+    """Run a loop that must not die: an error is told, and the loop is started again.
+
+    One that stumbles again and again is started ever more rarely.
+    """
+    rest_s = _RESTART_S
     while not stop.is_set():
+        begun_s = time.monotonic()
         try:
             loop()
         except Exception:  # noqa: BLE001 - whatever it is, the service goes on
             if stop.is_set():
                 return
             _LOG.exception("%s stumbled and is started again", name)
-            stop.wait(_RESTART_S)
+            if time.monotonic() - begun_s > _LONGEST_RESTART_S:
+                rest_s = _RESTART_S
+            stop.wait(rest_s)
+            rest_s = min(rest_s * 2, _LONGEST_RESTART_S)
         else:
             return
 

@@ -58,9 +58,14 @@ def build(settings: Settings, *, clock: Clock) -> Runtime:
 
 
 def build_scanner(
-    settings: Settings, *, db: Database, clock: Clock, wake: Callable[[], None] = lambda: None
+    settings: Settings,
+    *,
+    db: Database,
+    clock: Clock,
+    terms: "Callable[[datetime], Terms] | None" = None,
+    wake: Callable[[], None] = lambda: None,
 ) -> "Scanner":
-    """Wire what scans libraries."""
+    """Wire what scans libraries; without ``terms`` those of the settings hold."""
     from lyrsvc.services.scanning import Scanner, ScanSetup
 
     return Scanner(
@@ -73,7 +78,7 @@ def build_scanner(
             embedded_lyrics=settings.output.embedded_lyrics,
             retention=timedelta(days=settings.scan.missing_retention_days),
         ),
-        terms=enqueue_terms(settings, db=db),
+        terms=terms or enqueue_terms(settings, db=db),
         wake=wake,
     )
 

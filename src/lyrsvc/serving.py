@@ -7,14 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 from random import Random, SystemRandom
 from types import TracebackType
 
-from lyrsvc import runtime
+from lyrsvc import runtime, surveying
 from lyrsvc.core.errors import ConfigError
 from lyrsvc.core.ports import Clock, Tokens
+from lyrsvc.core.settling import Settled
 from lyrsvc.core.sidecar import WordTiming
 from lyrsvc.core.waiting import WaitPolicy
+from lyrsvc.files.atomic import Announce
 from lyrsvc.files.sidecar_writing import SidecarWriter
 from lyrsvc.providers.defaultprov import DefaultProv, mint_token
 from lyrsvc.runtime import Runtime
@@ -46,13 +49,16 @@ class Surroundings:
     """What the process hands to the service.
 
     ``stop`` ends every wait; ``keep_back`` is told each secret, so that no log line shows
-    it; ``token_source`` says where the setting of the token comes from.
+    it; ``token_source`` says where the setting of the token comes from. ``announce`` is told
+    of every path before it is touched, ``on_settled`` of every item afterwards.
     """
 
     clock: Clock
     stop: threading.Event
     keep_back: Callable[[str], None] = lambda _secret: None
     token_source: str = "default"  # noqa: S105 - the name of a place
+    announce: Announce | None = None
+    on_settled: Callable[[Settled], None] = lambda _settled: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +70,7 @@ class Service(Runtime):
     enqueuer: Enqueuer
     worker: Worker
     upkeep: Upkeep
+    survey: surveying.Survey
     obtain_token: Callable[[], None]
     """Ask for a token until there is one; for a thread of its own."""
 
@@ -111,8 +118,11 @@ def _wired(base: Runtime, vault: Vault, around: Surroundings) -> Service:
             StoredLaneMemory(db, lane, clock=clock, owner=owner), steady
         ),
     )
-    worker = _worker(base, lookup, around, steady=steady, chance=chance, owner=owner)
     upkeep = Upkeep(db, lookup.lanes, clock=clock, chance=chance)
+    terms = _terms(settings, upkeep, chance)
+    survey = surveying.build(settings, db=db, clock=clock, terms=terms, wake=lambda: worker.wake())
+    desk = _desk(settings, db, clock, announce=survey.announce)
+    worker = _worker(base, lookup, around, desk=desk, steady=steady, owner=owner)
     on_token += [upkeep.follow_lanes, worker.wake]
     return Service(
         settings=settings,
@@ -120,11 +130,10 @@ def _wired(base: Runtime, vault: Vault, around: Surroundings) -> Service:
         db=db,
         secrets=secrets,
         lookup=lookup,
-        enqueuer=Enqueuer(
-            db, clock=clock, terms=_terms(settings, upkeep, chance), wake=worker.wake
-        ),
+        enqueuer=Enqueuer(db, clock=clock, terms=terms, wake=worker.wake),
         worker=worker,
         upkeep=upkeep,
+        survey=survey,
         obtain_token=_bootstrap(settings, tokens, lookup.lanes),
     )
 
@@ -168,20 +177,14 @@ def _worker(
     lookup: Lookup,
     around: Surroundings,
     *,
+    desk: TargetDesk,
     steady: Steady,
-    chance: Random,
     owner: str,
 ) -> Worker:
-    settings, db, clock = base.settings, base.db, around.clock
+    settings, db, clock, chance = base.settings, base.db, around.clock, SystemRandom()
     policy = _wait_policy(settings)
     output = settings.output
     keeper = LeaseKeeper(db, owner=owner, clock=clock, chance=chance, steady=steady, policy=policy)
-    desk = TargetDesk(
-        SidecarWriter(clock=clock, ownership=stored_ownership(db)),
-        style=OutputStyle(
-            bilingual=output.bilingual_output, word_timing=WordTiming(output.word_timing)
-        ),
-    )
     items = ItemWorker(
         db,
         lookup,
@@ -193,6 +196,7 @@ def _worker(
         clock=clock,
         chance=chance,
         policy=policy,
+        on_settled=around.on_settled,
     )
     return Worker(
         db,
@@ -206,6 +210,19 @@ def _worker(
             owner=owner,
             remote=settings.server.worker_slots,
             poll_s=float(work_interval_s(settings)),
+        ),
+    )
+
+
+def _desk(
+    settings: Settings, db: Database, clock: Clock, *, announce: Callable[[Path], None]
+) -> TargetDesk:
+    """Wire what writes sidecars; the watcher hears of each write first."""
+    output = settings.output
+    return TargetDesk(
+        SidecarWriter(clock=clock, ownership=stored_ownership(db), announce=announce),
+        style=OutputStyle(
+            bilingual=output.bilingual_output, word_timing=WordTiming(output.word_timing)
         ),
     )
 

@@ -83,6 +83,13 @@ def test_a_group_alone_names_its_commands(shell: Shell, group):
             assert command.words[1] in done.err
 
 
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_a_group_explains_itself(shell: Shell, group):
+    done = shell.run(group, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert GROUPS[group] in done.out or f"lyrsvc {group}" in done.out
+
+
 def test_an_unknown_second_word_is_named(shell: Shell):
     done = shell.run("queue", "lst")
     assert done.code == 2

@@ -14,9 +14,9 @@ from lyrsvc.services.fetch_job import FetchOptions, Job
 from lyrsvc.services.fetching import Fetcher
 from lyrsvc.services.lanes import Lane, Manners
 from lyrsvc.services.lookup import Lookup
-from worker_shop import Shop
 from lyrsvc.store.database import Database
 from queue_cases import Queue
+from worker_shop import Shop
 
 
 @pytest.fixture

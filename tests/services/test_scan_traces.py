@@ -79,13 +79,3 @@ def test_a_small_scan_starts_no_process(trace):
         trace.song(f"{number}.flac", f"Song {number}")
 
     assert trace.trace()["started"] == []
-
-
-def test_a_large_scan_does(trace):
-    for number in range(300):
-        trace.song(f"{number}.flac", f"Song {number}")
-
-    found = trace.trace()
-
-    assert found["started"]
-    assert found["new"] == 300

@@ -3,17 +3,21 @@
 import os
 import socket
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from builders import CONTAINERS, make_audio, minimal_flac
 from lyrsvc.core.keys import KEY_VERSION, match_key
 from lyrsvc.core.scan_decision import ScanRules
-from lyrsvc.core.scan_run import RunReason, RunState
+from lyrsvc.core.scan_run import RunReason, RunState, ScanReport
 from lyrsvc.core.sidecar import MARKER_BYTES, FetchMode, Kind, content_hash
 from lyrsvc.files.tags import READER_VERSION
 from lyrsvc.files.tree import Listing, list_directory
+from lyrsvc.services.enqueueing import Terms
+from lyrsvc.services.scan_batches import ScanBatches
 from lyrsvc.services.scan_gate import ScanGate
+from lyrsvc.services.scan_rows import look_change
 from lyrsvc.store import scan_listing, scan_runs, written_files
 from lyrsvc.store.written_files import OwnFile
 from scans import Scans
@@ -665,3 +669,68 @@ def test_listing_a_row_whose_item_is_claimed_shows_processing(scans):
     with scans.db.read() as tx:
         (row,) = scan_listing.list_results(tx, status="processing")
     assert Path(row["source_path"]).name == "x.flac"
+
+
+def test_an_interrupt_ends_a_run_as_cancelled_and_frees_the_library(scans):
+    scans.song("x.flac")
+
+    def interrupt(_report, _path):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scans.scan(watch=interrupt)
+
+    (run,) = scans.table("scan_runs")
+    assert (run["state"], scans.table("locks")) == ("cancelled", [])
+    assert scans.scan().state is RunState.DONE
+
+
+def test_a_run_tells_how_far_it_is(scans):
+    for number in range(3):
+        scans.song(f"{number}/x.flac", f"Song {number}")
+    told = []
+
+    scans.scan(watch=lambda report, path: told.append((report.counts.seen, Path(path).name)))
+
+    assert told == [(3, "2")]
+
+
+def test_a_row_that_changed_while_its_file_was_read_is_left_to_the_next_scan(scans):
+    path = scans.song("x.flac")
+    scans.scan()
+    path.with_suffix(".lrc").write_text(LRC)
+    rules = ScanRules(enrich=True, reader_version=READER_VERSION)
+    root = str(scans.root)
+    gate = ScanGate(scans.db, scans.library.id, root, rules)
+    found = gate.compare([list_directory(root)])
+    change = look_change(found.to_look[0], rules, scans.library.id)
+    scans.run("UPDATE scan_results SET status = 'deferred', reason = 'not_found'")
+    report = ScanReport(run_id=1, library_id=scans.library.id, library_name="Music")
+    batches = ScanBatches(
+        scans.db,
+        report,
+        clock=scans.clock,
+        terms=lambda now: Terms(now=now, chance=Random(1), output_dir="/nowhere"),
+        wake=lambda: None,
+    )
+    batches.add(change)
+    batches.finish()
+
+    assert scans.statuses() == {"x.flac": "deferred"}
+    scans.scan()
+    assert scans.statuses() == {"x.flac": "done"}
+
+
+def test_a_sidecar_that_comes_during_the_scan_has_not_vanished(scans):
+    path = scans.song("x.flac").with_suffix(".lrc")
+    own(scans, path)
+    scans.scan()
+    rules = ScanRules(enrich=True, reader_version=READER_VERSION)
+    root = str(scans.root)
+    listing = list_directory(root)
+    listing.sidecars.clear()  # as if it had been listed before the file was written
+    gate = ScanGate(scans.db, scans.library.id, root, rules)
+
+    (finding,) = gate.compare([listing]).to_look
+
+    assert look_change(finding, rules, scans.library.id).is_idle

@@ -29,11 +29,12 @@ def drain(pool):
     return found
 
 
+@pytest.mark.parametrize("worth_s", [0.0, 60.0])
 @pytest.mark.parametrize("number", [1, 40, SMALL * 3])
-def test_every_file_is_answered_once_whoever_reads_it(tmp_path, number):
+def test_every_file_is_answered_once_whoever_reads_it(tmp_path, number, worth_s):
     paths = make(tmp_path, number)
 
-    with TagPool(str(tmp_path), enrich=True, workers=2) as pool:
+    with TagPool(str(tmp_path), enrich=True, workers=2, worth_s=worth_s) as pool:
         for path in paths:
             pool.ask(path, path)
         found = drain(pool)
@@ -140,7 +141,7 @@ def test_whatever_a_reader_raises_is_an_answer(tmp_path, monkeypatch):
 def test_without_an_interpreter_to_start_files_are_read_here(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", "")
     paths = make(tmp_path, SMALL * 2)
-    with TagPool(str(tmp_path), enrich=True, workers=2) as pool:
+    with TagPool(str(tmp_path), enrich=True, workers=2, worth_s=0) as pool:
         for path in paths:
             pool.ask(path, path)
         assert len(drain(pool)) == SMALL * 2
@@ -148,7 +149,7 @@ def test_without_an_interpreter_to_start_files_are_read_here(tmp_path, monkeypat
 
 def test_no_process_is_left_behind(tmp_path):
     paths = make(tmp_path, SMALL * 2)
-    with TagPool(str(tmp_path), enrich=True, workers=2) as pool:
+    with TagPool(str(tmp_path), enrich=True, workers=2, worth_s=0) as pool:
         for path in paths:
             pool.ask(path, path)
         drain(pool)

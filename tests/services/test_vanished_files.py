@@ -277,3 +277,40 @@ def test_an_item_that_is_being_worked_on_is_not_touched(scans):
 
     assert scans.scan().counts.pruned == 0
     assert scans.table("work_items") == items
+
+
+def test_files_of_one_stem_that_move_one_by_one_each_get_what_they_need(scans):
+    scans.song("x.flac", "Tide")
+    shutil.copy(scans.root / "x.flac", scans.root / "x.ogg")
+    scans.scan()
+    (scans.root / "x.ogg").rename(scans.root / "y.ogg")
+
+    report = scans.scan()
+
+    assert report.counts.relinked == 1
+    assert {(row["out_stem"], row["status"]) for row in scans.table("work_targets")} == {
+        ("x", "pending"),
+        ("y", "pending"),
+    }
+    assert len({row["target_id"] for row in scans.table("scan_results")}) == 2
+    (scans.root / "x.flac").rename(scans.root / "y.flac")
+    assert scans.scan().counts.relinked == 1
+    assert [row["out_stem"] for row in scans.table("work_targets")] == ["y"]
+    assert len({row["target_id"] for row in scans.table("scan_results")}) == 1
+
+
+def test_a_whole_folder_that_was_renamed_keeps_every_row(scans):
+    for number in range(80):
+        scans.song(f"old/{number}.flac", f"Song {number}")
+    scans.scan()
+    ids = {row["id"] for row in scans.table("scan_results")}
+    items = {item["id"] for item in scans.table("work_items")}
+    (scans.root / "old").rename(scans.root / "new")
+
+    report = scans.scan()
+
+    assert (report.reason, report.counts.relinked, report.counts.missing) == (RunReason.NONE, 80, 0)
+    assert {row["id"] for row in scans.table("scan_results")} == ids
+    assert {item["id"] for item in scans.table("work_items")} == items
+    assert {row["out_dir"] for row in scans.table("work_targets")} == {str(scans.root / "new")}
+    assert scans.scan().counts.unchanged == 80

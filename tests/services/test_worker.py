@@ -1,5 +1,6 @@
 """The worker: one item in order, and what each answer makes of it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -352,7 +353,7 @@ def test_a_webhook_without_a_file_is_written_to_the_output_directory(shop):
 def test_synced_words_that_run_past_the_end_of_one_file_are_plain_there(shop):
     """The timing guard goes by each target's own length."""
     late = Candidate(
-        matched=answer().matched,
+        matched=replace(answer().matched, duration_ms=203_000),
         cues=(Cue(10_000, "first line here"), Cue(100_000, "second"), Cue(203_000, "the last one")),
     )
     here = shop(Scripted("main", late))

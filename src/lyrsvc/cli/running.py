@@ -155,7 +155,7 @@ def _answer_without_command(line: Line, world: World) -> int:
     if line.asks == "version":
         world.stdout.write(version_text() + "\n")
         return 0
-    if line.asks == "help":
+    if line.asks == "help" or parsing.asks_for_help(line.rest):
         world.stdout.write(overview.of_program(line.group))
         return 0
     world.stderr.write(overview.of_mistake(line.group, line.rest))

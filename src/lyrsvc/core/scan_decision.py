@@ -26,7 +26,7 @@ RESPECTED: Final = "embedded"
 
 _MOST: Final = (1 << 63) - 1
 _LEAST: Final = -(1 << 63)
-_SETTLED: Final = frozenset(("failed", "deferred"))
+_WAITING: Final = frozenset(("failed", "deferred"))
 _SHOWN: Final = (Embedded.PLAIN, Embedded.SYNCED)
 
 
@@ -74,10 +74,14 @@ def judge(row: GateRow | None, stamp: Stamp, sidecar: int, rules: ScanRules) -> 
         return Gate.NEW
     if row[:4] != (*stamp, sidecar) or row[4:8] != rules.usual:
         return _differs(row, stamp, rules)
-    if row[8] == "done" or row[9] is not None:
-        # The usual case: nothing to fetch, or already in the queue.
-        return Gate.LOOK if rules.is_flagged or _has_doubt(row, rules) else Gate.SAME
-    return Gate.LOOK if rules.is_flagged or row[8] not in _SETTLED else Gate.SAME
+    status, target_id = row[8], row[9]
+    if rules.is_flagged or status == "unreadable":
+        return Gate.LOOK
+    if target_id is not None or sidecar & WORDS or status in _WAITING:
+        return Gate.SAME
+    # Not in the queue: it should be, or lyrics in the tags may no longer be enough.
+    is_freed = status == "done" and row[10] in _SHOWN and not rules.respect_embedded
+    return Gate.LOOK if status == "pending" or is_freed else Gate.SAME
 
 
 def stamp_of(mtime_ns: int, size: int, inode: int) -> Stamp:
@@ -108,9 +112,3 @@ def _differs(row: GateRow, stamp: Stamp, rules: ScanRules) -> Gate:
     if reader_version < rules.reader_version or (rules.enrich and not enriched):
         return Gate.CHANGED
     return Gate.LOOK
-
-
-def _has_doubt(row: GateRow, rules: ScanRules) -> bool:
-    """Tell whether lyrics in the tags may change what is wanted of a file without sidecar."""
-    is_bare = not row[3] & WORDS and row[9] is None and row[10] in _SHOWN
-    return is_bare and not rules.respect_embedded

@@ -152,8 +152,15 @@ def _event_of_rest(item: WorkItem, targets: Sequence[Target], ending: Ending) ->
     """Name what happened when every target is settled or parked."""
     if all(target.status is TargetStatus.PARKED for target in targets):
         return Event.PARK
-    served = any(end.result in _SERVED for end in ending.targets)
+    served = any(_is_news(item, end) for end in ending.targets)
     return Event.SERVE if served or not item.was_served else Event.KEEP
+
+
+def _is_news(item: WorkItem, end: TargetEnd) -> bool:
+    """Tell whether a target got what the item did not have; the same again is no news."""
+    if end.result is not TargetResult.SAME:
+        return end.result is TargetResult.WRITTEN
+    return end.kind is None or RESULT_OF_KIND.get(end.kind) is not item.outcome
 
 
 def _event_of_miss(

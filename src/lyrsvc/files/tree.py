@@ -10,7 +10,7 @@ import re
 import stat
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from lyrsvc.files.audio_opening import fault_of
 
@@ -47,6 +47,9 @@ class EntryFault(NamedTuple):
 
     name: str
     reason: str
+
+
+_Entry = TypeVar("_Entry", str, AudioFile, EntryFault)
 
 
 @dataclass(slots=True)
@@ -134,20 +137,25 @@ def _add_audio(entry: os.DirEntry[str], name: str, listing: Listing) -> None:
 
 
 def _order(listing: Listing) -> None:
-    listing.audio.sort(key=_name_bytes if _has_escapes(listing.audio) else None)
-    listing.faults.sort(key=_name_bytes)
+    _sort_by_bytes(listing.audio, [file.name for file in listing.audio])
+    _sort_by_bytes(listing.faults, [fault.name for fault in listing.faults])
     for names in (listing.sidecars, listing.subdirectories, listing.temp_names):
-        names.sort(key=os.fsencode)
+        _sort_by_bytes(names, names)
 
 
-def _name_bytes(entry: AudioFile | EntryFault) -> bytes:
-    return os.fsencode(entry.name)
+def _sort_by_bytes(entries: list[_Entry], names: list[str]) -> None:
+    """Sort by the bytes of the names; only lone surrogates sort otherwise than their bytes."""
+    if len(names) > 1:
+        entries.sort(key=_name_bytes if _has_escapes(names) else None)
 
 
-def _has_escapes(files: list[AudioFile]) -> bool:
-    """Tell whether a name has lone surrogates: only those sort otherwise than their bytes."""
+def _name_bytes(entry: str | AudioFile | EntryFault) -> bytes:
+    return os.fsencode(entry if isinstance(entry, str) else entry.name)
+
+
+def _has_escapes(names: list[str]) -> bool:
     try:
-        "".join([file.name for file in files]).encode()
+        "".join(names).encode()
     except UnicodeEncodeError:
         return True
     return False

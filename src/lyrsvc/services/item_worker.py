@@ -21,12 +21,13 @@ from lyrsvc.core.item import (
     DetectorFinding,
     Route,
     Target,
+    TargetOrigin,
     TargetStatus,
     WorkItem,
 )
 from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Served, Unjudged
 from lyrsvc.core.ports import Clock
-from lyrsvc.core.resume import ANSWERS_KEPT, Partial, fresh_answers
+from lyrsvc.core.resume import ANSWERS_KEPT, Detected, Found, Partial, fresh_answers
 from lyrsvc.core.settling import Ending, Settled, TargetEnd
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.waiting import Moment, WaitPolicy
@@ -132,7 +133,7 @@ class ItemWorker:
     def _attempt(self, item: WorkItem, claim: Claim, progress: Progress) -> None:
         case = self._look(item, claim)
         if not case.spots:
-            self._settle(claim, Ending(outcome=None, text=_text(case.told)), case.told)
+            self._settle(claim, self._ended_at_sight(case), case.told)
             return
         source = self._steady.run(lambda: self._words.find(item, case.spots))
         if source is None and item.route is Route.LOCAL:
@@ -144,12 +145,13 @@ class ItemWorker:
 
     def _look(self, item: WorkItem, claim: Claim) -> _Case:
         """See what stands at every open target (step 4)."""
+        resumed = isinstance(item.resume, Found | Detected)
 
         def look() -> tuple[list[Spot], list[Told]]:
             spots: list[Spot] = []
             told: list[Told] = []
             for target, root in self._open_targets(item):
-                found = self._desk.look(target, root)
+                found = self._desk.look(target, root, resumed=resumed)
                 if isinstance(found, Spot) and self._words.respects(found):
                     found = present(target)
                 if isinstance(found, Spot):
@@ -161,19 +163,27 @@ class ItemWorker:
         spots, told = self._steady.run(look)
         return _Case(item=item, claim=claim, spots=tuple(spots), told=tuple(told))
 
+    def _ended_at_sight(self, case: _Case) -> Ending:
+        """End an attempt with nothing left to do; lanes it asked before it was cut short count."""
+        left = self._steady.run(lambda: self._words.left_behind(case.item))
+        attempts = left.attempts if left else ()
+        return Ending(outcome=left, attempts=attempts, text=_text(case.told))
+
     def _open_targets(self, item: WorkItem) -> list[tuple[Target, Path | None]]:
         with self._db.read() as tx:
-            every = [target for target in targets.of_item(tx, item.id) if target.is_open]
+            every = [target for target in targets.of_item(tx, item.id) if _is_to_do(target)]
             roots = {library.id: library.path for library in libraries.all_libraries(tx)}
         return [(target, roots.get(target.library_id or 0)) for target in every]
 
     def _ask(self, case: _Case) -> Source | None:
         """Ask the lanes (steps 7 and 8); None when that settled or released the item."""
         item, now = case.item, self._clock.now()
-        recording = item.recording_for(case.spots[0].target)
+        asked_for = case.spots[0].target
         try:
             outcome = self._lookup.look_up(
-                recording, answered=fresh_answers(item.resume, now), fresh=True
+                item.recording_for(asked_for),
+                answered=fresh_answers(item.resume, now),
+                fresh=True,
             )
         except Refused:  # the last lane has become inactive
             self._release(case.claim)
@@ -184,7 +194,7 @@ class ItemWorker:
                     accepted=accepted,
                     spots=case.spots,
                     attempts=attempts,
-                    key=cache_key(item, recording.duration_ms or 0),
+                    key=cache_key(item, asked_for),
                 )
             case Missed():
                 return self._listen(case, outcome)
@@ -344,6 +354,12 @@ def _record(
         detected=source.detected,
     )
     attempting.record_result(tx, claim, finding, intents, now=now)
+
+
+def _is_to_do(target: Target) -> bool:
+    """Leave out what lost its library meanwhile: nothing is written there any more."""
+    orphaned = target.origin is TargetOrigin.INVENTORY and target.library_id is None
+    return target.is_open and not orphaned
 
 
 def _is_throttle(attempt: Attempt) -> bool:

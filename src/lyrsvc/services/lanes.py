@@ -250,7 +250,8 @@ class Lane:
     def _admitted(self) -> bool:
         """Tell whether the lane may be asked now; of a lane that has rested by one only."""
         probes, self._own.probes = self._own.probes, False
-        return probes or self._admit()
+        ready = self._memory.read().closed_until_at is None  # as nearly always: nothing to write
+        return probes or ready or self._admit()
 
     def _admit(self) -> bool:
         answers: list[bool] = []

@@ -17,18 +17,24 @@ def route_of(tx: "Tx", item: WorkItem, targets: Iterable[Target]) -> Route:
     """Choose the local route when something was found before, or the cache may serve all."""
     if isinstance(item.resume, Found | Detected):
         return Route.LOCAL
-    wanted = {(t.duration_ms or item.duration_ms, t.mode) for t in targets if t.is_open}
+    wanted = {(cache_key(item, t), t.mode) for t in targets if t.is_open}
     served = all(
-        lyrics_cache.may_serve(tx, cache_key(item, duration_ms), mode=mode)
-        for duration_ms, mode in wanted or {(item.duration_ms, FetchMode.NORMAL)}
+        lyrics_cache.may_serve(tx, key, mode=mode)
+        for key, mode in wanted or {(cache_key(item), FetchMode.NORMAL)}
     )
     return Route.LOCAL if served else Route.REMOTE
 
 
-def cache_key(item: WorkItem, duration_ms: int = 0) -> CacheKey:
-    """Give the key under which the cache knows an item's recording."""
+def cache_key(item: WorkItem, target: Target | None = None) -> CacheKey:
+    """Give the key under which the cache knows a recording, or one file of it.
+
+    A file of unknown length is no copy of one whose length is known; without a file
+    the length of the recording counts.
+    """
+    own = target is not None and bool(target.source_path)
+    length = target.duration_ms if target is not None else 0
     return CacheKey(
         artist_key=item.artist_key,
         title_key=item.title_key,
-        duration_ms=duration_ms or item.duration_ms,
+        duration_ms=length if own else length or item.duration_ms,
     )

@@ -9,15 +9,24 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.core.merging import Effect
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.scan_run import ScanReport
+from lyrsvc.files.pairing import split_name
 from lyrsvc.services.enqueueing import Placed, Terms, enqueue
 from lyrsvc.services.scan_gate import Folder
 from lyrsvc.services.scan_rows import Change
-from lyrsvc.store import scan_dirs, scan_results, scan_runs, standings, written_files
+from lyrsvc.store import (
+    scan_dirs,
+    scan_results,
+    scan_runs,
+    standings,
+    targets,
+    written_files,
+)
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.database import Database
 
@@ -105,8 +114,7 @@ class ScanBatches:
         counts.enqueued += written.enqueued
         counts.from_cache += written.from_cache
         counts.reopened += written.reopened
-        if written.enqueued:
-            self._wake()
+        self._wake()
 
     def _operation(
         self, changes: Sequence[Change], errors: Sequence[tuple[Folder, str]]
@@ -133,9 +141,11 @@ class ScanBatches:
         written = Written()
         for change, place in zip(wishful, placed, strict=True):
             _link(tx, change, place, written)
+            _take_siblings_along(tx, change)
         tally = Tally()
         fresh: list[dict[str, Any]] = []
         for change in valid:
+            _follow_stem(tx, change)
             before = change.finding.row
             if before is None:
                 dir_id = self._dir_id(tx, library_id, change.finding.folder, terms.now)
@@ -180,8 +190,26 @@ def _link(tx: "Tx", change: Change, place: Placed, written: Written) -> None:
         written.reopened += change.reopens
 
 
+def _take_siblings_along(tx: "Tx", change: Change) -> None:
+    """Tie the other files of a stem to its new target when the old one is gone."""
+    before, target_id = change.finding.row, change.row["target_id"]
+    if before is None or before["target_id"] in (None, target_id) or target_id is None:
+        return
+    if not targets.exists(tx, before["target_id"]):
+        scan_results.tie_stem(tx, before["dir_id"], before["out_stem"], target_id)
+
+
+def _follow_stem(tx: "Tx", change: Change) -> None:
+    """Find the target of a stem again when another file of it was given a new one."""
+    row, finding = change.row, change.finding
+    if row["target_id"] is None or targets.exists(tx, row["target_id"]):
+        return
+    now = targets.find(tx, finding.folder.path, split_name(finding.name)[0])
+    row["target_id"] = now.id if now else None
+
+
 def _adopt(tx: "Tx", change: Change, *, now: datetime) -> None:
     """Follow a sidecar of ours to where somebody moved it."""
     standing = change.finding.standing
-    if standing.moved_from is not None and standing.path is not None:
-        written_files.move(tx, standing.moved_from, standing.path, now=now)
+    if standing.moved_from is not None:
+        written_files.move(tx, standing.moved_from, Path(standing.path), now=now)

@@ -39,6 +39,7 @@ FILES: Final = 2000
 """So much is compared at once."""
 
 _BARE: Final = Sidecars()
+_NO_ROW: Final[GateRow] = ()
 _BITS: Final = {"lrc": LRC_BIT, "txt": TXT_BIT, "elrc": ELRC_BIT}
 
 
@@ -155,23 +156,32 @@ class ScanGate:
         found: Findings,
     ) -> Iterator["_Met"]:
         """Give the files that fail the gate; rows that are met are taken out of ``rows``."""
-        rules, unchanged = self._rules, 0
+        rules, usual, unchanged = self._rules, self._rules.usual, 0
+        is_plain = not rules.is_flagged
         beside: _Beside | None = None
         bits_of = plain_bits(listing)
         if bits_of is None:
             beside = _Beside(listing)
             bits_of = beside.bits()
-        for file in listing.audio:
-            name = file.name
-            row = rows.pop(name if name.isascii() else to_ptext(name), None)
+        for name, mtime_ns, size, inode in listing.audio:
+            row = rows.pop(name if name.isascii() else to_ptext(name), _NO_ROW)
             bits = bits_of.get(name[: name.rfind(".")], 0) if bits_of else 0
-            stamp = stamp_of(file.mtime_ns, file.size, file.inode)
-            verdict = judge(row, stamp, bits, rules)
+            # Most files of most scans end here; whatever is not plain is judged with care.
+            is_same = is_plain and row[:8] == (mtime_ns, size, inode, bits, *usual)
+            if (
+                is_same
+                and row[8] == ("done" if bits & WORDS else "pending")
+                and (bits & WORDS or row[9])
+            ):
+                unchanged += 1
+                continue
+            stamp = stamp_of(mtime_ns, size, inode)
+            verdict = judge(row or None, stamp, bits, rules)
             if verdict is Gate.SAME:
                 unchanged += 1
                 continue
             beside = beside or _Beside(listing)
-            row_id = None if row is None else row[-1]
+            row_id = row[-1] if row else None
             yield _Met(folder, name, stamp, beside.of(name), row_id, verdict)
         found.unchanged += unchanged
 

@@ -32,7 +32,7 @@ class Standing(NamedTuple):
     bits: int = 0
     kind: Kind | None = None
     ours: bool = False
-    path: Path | None = None
+    path: str = ""
     moved_from: Path | None = None
 
     @property
@@ -55,28 +55,28 @@ def look(tx: "Tx", directory: str, names: Sidecars, *, remembers: bool) -> Stand
     name = names.lrc or names.txt
     if name is None:
         return Standing(bits)
+    if not remembers and names.lrc:
+        return Standing(bits, Kind.LRC)  # nothing here can be ours, so it need not be opened
     path = Path(directory, name)
     known = written_files.recorded(tx, path) if remembers else None
     if known is not None and _is_untouched(path, known):
-        return Standing(bits, known.kind, ours=True, path=path)
+        return Standing(bits, known.kind, ours=True)
     return _read(tx, path, bits, is_lrc=bool(names.lrc), remembers=remembers)
 
 
 def _read(tx: "Tx", path: Path, bits: int, *, is_lrc: bool, remembers: bool) -> Standing:
-    if is_lrc and not remembers:
-        return Standing(bits, Kind.LRC, path=path)
     most = (LARGEST_OWN_BYTES if remembers else MARKER_REACH) + 1
     data = read_regular(path, most=most) or b""
     kind = Kind.LRC if is_lrc else Kind.MARKER if is_marker(data) else Kind.TXT
     if kind is Kind.MARKER and is_bare_marker(data):
-        return Standing(bits, kind, ours=True, path=path)
+        return Standing(bits, kind, ours=True)
     if not remembers or not data or len(data) == most:
-        return Standing(bits, kind, path=path)
+        return Standing(bits, kind)
     sha256 = content_hash(data)
     if written_files.owns(tx, path, sha256):
-        return Standing(bits, kind, ours=True, path=path)
+        return Standing(bits, kind, ours=True)
     moved = _moved_from(tx, path, sha256)
-    return Standing(bits, kind, ours=moved is not None, path=path, moved_from=moved)
+    return Standing(bits, kind, ours=moved is not None, path=os.fspath(path), moved_from=moved)
 
 
 def _moved_from(tx: "Tx", path: Path, sha256: str) -> Path | None:

@@ -6,9 +6,10 @@ Whatever it is, it is judged again with the data of each file it is to stand bes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
-from lyrsvc.core.item import NOT_RUN, DetectorFinding, TargetStatus, WorkItem
-from lyrsvc.core.outcome import Attempt
+from lyrsvc.core.item import NOT_RUN, DetectorFinding, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.outcome import Attempt, Served
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.resume import Detected, Found
 from lyrsvc.core.settling import TargetEnd
@@ -22,6 +23,8 @@ from lyrsvc.services.target_writing import Spot, Told
 from lyrsvc.store import lyrics_cache
 from lyrsvc.store.database import Database
 from lyrsvc.store.lyrics_cache import CachedLyrics, CacheKey
+
+_SERVED: Final = frozenset({TargetResult.WRITTEN, TargetResult.SAME})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +57,15 @@ class StoredWords:
     def find(self, item: WorkItem, spots: Sequence[Spot]) -> Source | None:
         """Give what is at hand, for as many of the spots as it serves; the first that has any."""
         return self._resumed(item, spots) or self._inside(item, spots) or self._cached(item, spots)
+
+    def left_behind(self, item: WorkItem) -> Served | None:
+        """Give what an attempt had found when it was cut short, for the credit of its lane."""
+        left = item.resume
+        if not isinstance(left, Found) or left.from_cache or not left.answers:
+            return None
+        with self._db.read() as tx:
+            row = lyrics_cache.get(tx, left.cache_id)
+        return Served(accepted=row.accepted, attempts=left.answers) if row else None
 
     def respects(self, spot: Spot) -> bool:
         """Tell whether a bare file is left alone because it has lyrics in its tags."""
@@ -122,7 +134,7 @@ class StoredWords:
     def _row(self, item: WorkItem, spot: Spot) -> CachedLyrics | None:
         target = spot.target
         with self._db.read() as tx:
-            row = lyrics_cache.find(tx, cache_key(item, target.duration_ms), mode=target.mode)
+            row = lyrics_cache.find(tx, cache_key(item, target), mode=target.mode)
         return row if row and self._judged(item, spot, row.accepted) else None
 
     def _is_served_by(self, row: CachedLyrics, item: WorkItem, spot: Spot) -> bool:
@@ -138,7 +150,7 @@ def unstored(told: Told, source: Source) -> Told:
     """Leave a target open for better lyrics when only its own tags have served it."""
     end = told.report.end
     raised = end.mode is not FetchMode.NORMAL
-    if source.accepted.lane != EMBEDDED or not raised or end.status is not TargetStatus.DONE:
+    if source.accepted.lane != EMBEDDED or not raised or end.result not in _SERVED:
         return told
     still_open = TargetEnd(target_id=end.target_id, status=TargetStatus.PENDING, mode=end.mode)
     return replace(told, report=replace(told.report, end=still_open))

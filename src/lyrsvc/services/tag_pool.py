@@ -29,7 +29,8 @@ TIMEOUT_S: Final = 30.0
 MOST_STUCK: Final = 4
 """So many stuck readers mean that the disk, not a file, is the trouble."""
 SMALL: Final = 192
-"""Files that are read before processes are worth their start."""
+WORTH_S: Final = 0.4
+"""So many files, and so much time, are spent before processes are worth their start."""
 CHUNK: Final = 32
 _AHEAD: Final = 4
 """Chunks that wait for each reader."""
@@ -50,11 +51,13 @@ class TagPool(Generic[T]):
         enrich: bool,
         workers: int,
         timeout_s: float = TIMEOUT_S,
+        worth_s: float = WORTH_S,
         read: Read | None = None,
     ) -> None:
         self._root, self._enrich = root, enrich
         self._most = max(workers, 1)
         self._timeout_s = timeout_s
+        self._worth_from = time.monotonic() + worth_s
         self._read = read or (lambda path: read_facts(path, root, enrich=enrich))
         self._alone = read is not None
         self._waiting: list[tuple[T, str]] = []
@@ -70,6 +73,10 @@ class TagPool(Generic[T]):
     def is_broken(self) -> bool:
         """Tell whether so many readers got stuck that going on is of no use."""
         return self._stuck >= MOST_STUCK
+
+    @property
+    def _is_large(self) -> bool:
+        return self._begun > SMALL and time.monotonic() >= self._worth_from
 
     @property
     def is_full(self) -> bool:
@@ -90,7 +97,7 @@ class TagPool(Generic[T]):
         self._begun += len(chunk)
         self._open += 1
         self._asked.put(chunk)
-        if not self._threads or (self._begun > SMALL and len(self._threads) < self._most):
+        if not self._threads or (self._is_large and len(self._threads) < self._most):
             self._start()
 
     def answers(self, *, wait_s: float | None = None) -> Iterator[tuple[T, Facts]]:
@@ -148,12 +155,10 @@ class TagPool(Generic[T]):
     def _serve(self, open_channel: Callable[[], Channel]) -> None:
         channel = open_channel()
         try:
-            served = 0
             while (chunk := self._asked.get()) is not None:
-                if served >= SMALL and not self._alone and isinstance(channel, ThreadChannel):
+                if self._is_large and not self._alone and isinstance(channel, ThreadChannel):
                     channel.close()
                     channel = self._open_process()
-                served += len(chunk)
                 channel, answers = self._have_read(channel, chunk)
                 self._answers.put(answers)
         finally:

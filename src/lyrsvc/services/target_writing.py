@@ -101,8 +101,12 @@ class TargetDesk:
         self._writer = writer
         self._style = style
 
-    def look(self, target: Target, root: Path | None) -> Spot | Told:
-        """See what stands at a target; an end when nothing has to be asked for it."""
+    def look(self, target: Target, root: Path | None, *, resumed: bool = False) -> Spot | Told:
+        """See what stands at a target; an end when nothing has to be done for it.
+
+        A file of ours may be what an attempt has written before it was cut short; when
+        this one is ``resumed`` from there, the target is gone through to its end.
+        """
         if _is_gone(target.source_path):
             return _gone(target)
         place = _place(target, root)
@@ -112,11 +116,12 @@ class TargetDesk:
             return _refused(target, fault)
         if beside is None:
             return _gone(target)
-        if should_fetch(beside.state, target.mode) is Fetch.FETCH:
+        found = beside.deciding
+        halfway = resumed and found is not None and found.ours
+        if halfway or should_fetch(beside.state, target.mode) is Fetch.FETCH:
             return Spot(target=target, place=place, beside=beside)
         normal = target.mode is FetchMode.NORMAL
         result = TargetResult.PRESENT if normal else TargetResult.KEPT
-        found = beside.deciding
         end = _end(target, TargetStatus.DONE, result, found.kind if found else None)
         return Told(TargetReport(end=end, ours=found is not None and found.ours))
 

@@ -17,6 +17,7 @@ from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.ptext import from_ptext
 from lyrsvc.core.relinking import pair_up
+from lyrsvc.core.scan_decision import WORDS
 from lyrsvc.core.scan_run import RunReason, ScanReport
 from lyrsvc.services.target_leaving import drop_target, park_target
 from lyrsvc.store import absences, scan_results, targets
@@ -180,16 +181,19 @@ def _merge(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetime) -
         return False
     if absences.is_processing(tx, new["target_id"]):
         return False
+    is_shared = old["target_id"] is not None and absences.share_target(
+        tx, old["target_id"], but=old_id
+    )
     scan_results.delete(tx, new, tally)
     merged = {**old, **{name: new[name] for name in scan_results.COLUMNS}}
-    if new["target_id"] is None:
+    if new["target_id"] is None and not is_shared:
         merged["target_id"] = old["target_id"]
-        merged |= {name: old[name] for name in ("status", "reason", "reason_text")}
-        if new["sidecar"] & 3 or old["status"] == "unreadable":
-            merged |= {name: new[name] for name in ("status", "reason", "reason_text")}
+        if not new["sidecar"] & WORDS and old["status"] != "unreadable":
+            merged |= {name: old[name] for name in ("status", "reason", "reason_text")}
         _move_target(tx, old["target_id"], new, now=now)
-    elif old["target_id"] not in (None, new["target_id"]):
+    elif not is_shared and old["target_id"] not in (None, new["target_id"]):
         drop_target(tx, old["target_id"], tally, now=now)
+        targets.delete(tx, old["target_id"])  # one of a finished item, too: its file is here
     scan_results.rehouse(
         tx, old_id, library_id=new["library_id"], dir_id=new["dir_id"], name=new["name"], now=now
     )

@@ -36,26 +36,17 @@ def children(tx: "Tx", dir_id: int) -> list[tuple[str, int, str]]:
 
 def ensure(tx: "Tx", library_id: int, rel_path: str, *, now: datetime) -> int:
     """Give the id of a directory, writing it and those it lies in down when they are new."""
-    known = find(tx, library_id, rel_path)
-    if known:
-        return known[0]
-    parent, _, name = rel_path.rpartition("/")
-    parent_id = ensure(tx, library_id, parent, now=now) if rel_path else None
-    new_id = tx.value(
-        """
-        INSERT INTO scan_dirs (library_id, parent_id, name, rel_path, path_hash,
-                               created_at, updated_at)
-        VALUES (:library, :parent, :name, :rel_path, :hash, :now, :now)
-        RETURNING id
-        """,
-        library=library_id,
-        parent=parent_id,
-        name=to_ptext(name),
-        rel_path=to_ptext(rel_path),
-        hash=path_hash(rel_path),
-        now=to_db(now),
-    )
-    return int(new_id)
+    missing: list[str] = []
+    while (known := find(tx, library_id, rel_path)) is None:
+        missing.append(rel_path)
+        if not rel_path:
+            break
+        rel_path = rel_path.rpartition("/")[0]
+    dir_id = known[0] if known else None
+    for path in reversed(missing):
+        dir_id = _insert(tx, library_id, path, dir_id, now=now)
+    assert dir_id is not None  # noqa: S101 - either known, or written just now
+    return dir_id
 
 
 def set_error(tx: "Tx", dir_id: int, error: str, *, now: datetime) -> None:
@@ -68,33 +59,21 @@ def set_error(tx: "Tx", dir_id: int, error: str, *, now: datetime) -> None:
     )
 
 
-def subtree(tx: "Tx", dir_id: int) -> list[int]:
-    """Give the ids of a directory and of all below it."""
-    rows = tx.all(
+def _insert(
+    tx: "Tx", library_id: int, rel_path: str, parent_id: int | None, *, now: datetime
+) -> int:
+    new_id = tx.value(
         """
-        WITH RECURSIVE below (id) AS (
-            SELECT id FROM scan_dirs WHERE id = :dir
-            UNION ALL
-            SELECT d.id FROM scan_dirs d JOIN below b ON d.parent_id = b.id
-        )
-        SELECT id FROM below
-        """,
-        dir=dir_id,
-    )
-    return [row["id"] for row in rows]
-
-
-def delete_empty(tx: "Tx", library_id: int) -> int:
-    """Remove directories that neither hold nor lead to a row and lead to no error."""
-    removed = 0
-    while gone := tx.run(
-        """
-        DELETE FROM scan_dirs
-         WHERE library_id = :library AND error = '' AND parent_id IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM scan_results r WHERE r.dir_id = scan_dirs.id)
-           AND NOT EXISTS (SELECT 1 FROM scan_dirs c WHERE c.parent_id = scan_dirs.id)
+        INSERT INTO scan_dirs (library_id, parent_id, name, rel_path, path_hash,
+                               created_at, updated_at)
+        VALUES (:library, :parent, :name, :rel_path, :hash, :now, :now)
+        RETURNING id
         """,
         library=library_id,
-    ):
-        removed += gone
-    return removed
+        parent=parent_id,
+        name=to_ptext(rel_path.rpartition("/")[2]),
+        rel_path=to_ptext(rel_path),
+        hash=path_hash(rel_path),
+        now=to_db(now),
+    )
+    return int(new_id)

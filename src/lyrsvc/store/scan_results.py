@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from lyrsvc.core.ptext import to_ptext
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.moments import to_db
 
@@ -28,6 +27,12 @@ COLUMNS: Final = (
 BASIS: Final = ("status", "target_id", "sidecar", "sidecar_class", "ours", "missing_since_at")
 """What somebody else may change meanwhile; a scan writes only what it based its decision on."""
 
+GATE: Final = """
+    SELECT name, mtime_ns, size, inode, sidecar, enriched, reader_version, key_version,
+           missing_since_at, status, target_id, embedded, id
+      FROM scan_results WHERE dir_id = :dir
+"""
+"""Answered by ``ix_scan_gate`` alone."""
 _NAMES: Final = ", ".join(COLUMNS)
 _VALUES: Final = ", ".join(f":{name}" for name in COLUMNS)
 _SETTINGS: Final = ", ".join(f"{name} = :{name}" for name in COLUMNS)
@@ -52,14 +57,7 @@ def gate_of(tx: "Tx", dir_id: int) -> dict[str, tuple[Any, ...]]:
 
     The order of the values is that of ``core.scan_decision.GateRow``.
     """
-    rows = tx.tuples(
-        """
-        SELECT name, mtime_ns, size, inode, sidecar, enriched, reader_version, key_version,
-               missing_since_at, status, target_id, embedded, id
-          FROM scan_results WHERE dir_id = :dir
-        """,
-        dir=dir_id,
-    )
+    rows = tx.tuples(GATE, dir=dir_id)
     return {row[0]: row[1:] for row in rows}
 
 
@@ -88,15 +86,6 @@ def present_below(tx: "Tx", dir_id: int) -> list[int]:
         dir=dir_id,
     )
     return [row["id"] for row in rows]
-
-
-def at(tx: "Tx", dir_id: int, name: str) -> "Row | None":
-    """Give a whole row by its place."""
-    return tx.first(
-        "SELECT * FROM scan_results WHERE dir_id = :dir AND name = :name",
-        dir=dir_id,
-        name=to_ptext(name),
-    )
 
 
 def insert_many(
@@ -130,17 +119,16 @@ def is_as_it_was(tx: "Tx", basis: Mapping[str, Any]) -> bool:
     return now is not None and all(now[name] == basis[name] for name in BASIS)
 
 
-def link(tx: "Tx", row_id: int, *, target_id: int | None, status: str, now: datetime) -> None:
-    """Tie a row to the target that is to write its sidecar."""
+def tie_stem(tx: "Tx", dir_id: int, out_stem: str, target_id: int) -> None:
+    """Tie the waiting files of a stem that lost their target to another one."""
     tx.run(
         """
-        UPDATE scan_results SET target_id = :target, status = :status, updated_at = :now
-         WHERE id = :id
+        UPDATE scan_results SET target_id = :target
+         WHERE dir_id = :dir AND out_stem = :stem AND target_id IS NULL AND status = 'pending'
         """,
-        id=row_id,
+        dir=dir_id,
+        stem=out_stem,
         target=target_id,
-        status=status,
-        now=to_db(now),
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 RETRY_PAUSE_S: Final = 0.02
 JOURNAL_LIMIT_BYTES: Final = 64 * 1024 * 1024
+WRITER_CACHE_KIB: Final = 16 * 1024
+"""Rows of a scan go into a dozen indexes; their pages must not be read again for every batch."""
 FILE_MODE: Final = 0o640
 DIRECTORY_MODE: Final = 0o750
 BACKUP_WAIT_S: Final = 10.0
@@ -174,6 +176,7 @@ class SqliteEngine:
             link.run_script("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL", {})
             self._keep_log(link)
             link.run_script(f"PRAGMA journal_size_limit = {JOURNAL_LIMIT_BYTES}", {})
+            link.run_script(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}", {})
         except BaseException:
             link.close()
             raise

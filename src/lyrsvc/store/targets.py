@@ -33,6 +33,11 @@ def of_item(tx: "Tx", item_id: int) -> list[Target]:
     return [_target(row) for row in rows]
 
 
+def exists(tx: "Tx", target_id: int) -> bool:
+    """Tell whether there is such a target."""
+    return tx.first("SELECT id FROM work_targets WHERE id = :id", id=target_id) is not None
+
+
 def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
     """Give the target that owns a stem."""
     row = tx.first(

@@ -1,0 +1,334 @@
+"""The wired service against recorded answers and the stand-in: its lane, its token, its secrets."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+from werkzeug import Response
+
+from lyrsvc.core.errors import ConfigError
+from lyrsvc.demo.stand_in import LYRICS_PATH, TOKEN_PATH, StandIn
+from lyrsvc.store.moments import from_db
+from providers_data import recorded
+from service_runs import House
+
+TITLE = "Paper Lantern Weather"
+
+
+@pytest.fixture
+def stand_in():
+    with StandIn() as server:
+        yield server
+
+
+@pytest.fixture
+def house(tmp_path, clock, stand_in):
+    return House(tmp_path, clock, stand_in.url)
+
+
+@pytest.fixture
+def bodies(httpserver, tmp_path, clock):
+    """The default provider plays recorded answers, the last one for ever."""
+
+    class Player:
+        def __init__(self):
+            self.files = []
+            self.asked = []
+            self.minted = 0
+            self.house = House(tmp_path, clock, httpserver.url_for("").rstrip("/"))
+            httpserver.expect_request(LYRICS_PATH).respond_with_handler(self.lyrics)
+            httpserver.expect_request(TOKEN_PATH).respond_with_handler(self.token)
+
+        def play(self, *files):
+            self.files = list(files)
+
+        def lyrics(self, request):
+            self.asked.append(request.args)
+            file = self.files.pop(0) if len(self.files) > 1 else self.files[0]
+            status = {"F2": 401, "H_": 200}.get(file[:2], 200)
+            answer = recorded("defaultprov", file, status)
+            return Response(answer.text, status=answer.status, headers=answer.headers)
+
+        def token(self, _request):
+            self.minted += 1
+            answer = recorded("defaultprov", "K1_token_success.json")
+            return Response(answer.text, status=answer.status, headers=answer.headers)
+
+    return Player()
+
+
+@pytest.mark.spec("P-06")
+@pytest.mark.seed("S-052")
+def test_words_without_a_text_are_deferred_and_with_one_are_written(bodies):
+    bodies.play("M1_truncated_subtitle.json", "M1b_truncated_with_plain.json")
+    with bodies.house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.enqueue(TITLE)
+        run.work()
+        assert run.item(TITLE)["status"] == "deferred"
+        assert run.sidecars() == []
+        bodies.house.clock.advance(168 * 3600)
+        run.work()
+        assert run.item(TITLE)["status"] == "done"
+        assert run.sidecars() == [f"{TITLE}.txt"]
+
+
+@pytest.mark.spec("P-07")
+@pytest.mark.seed("S-110", "S-010")
+def test_a_finished_automatic_token_is_replaced_and_the_question_repeated(house, stand_in):
+    with house.running() as run:
+        run.service.obtain_token()
+        stand_in.set_mode("finished", lane="defaultprov", accept_newest=True)
+        stand_in.set_mode("finished", lane="token")
+        first = len(stand_in.calls(TOKEN_PATH))
+        assert first == 1
+        stand_in.set_mode("finished", lane="defaultprov", times=1)
+        run.enqueue("Kitchen Radio", 34.0)
+        run.work()
+
+        assert len(stand_in.calls(TOKEN_PATH)) == 2
+        assert len(stand_in.calls(LYRICS_PATH)) == 2
+        assert run.sidecars() == ["Kitchen Radio.txt"]
+        assert run.item("Kitchen Radio")["status"] == "done"
+        used = [call.query["usertoken"] for call in stand_in.calls(LYRICS_PATH)]
+        assert used == ["demo-token-1", "demo-token-2"]
+    with house.running() as run:  # P-15: the new one is reused
+        run.service.obtain_token()
+        run.enqueue("Glass Orchard", 42.0)
+        run.work()
+        assert len(stand_in.calls(TOKEN_PATH)) == 2
+        assert stand_in.calls(LYRICS_PATH)[-1].query["usertoken"] == "demo-token-2"
+
+
+@pytest.mark.spec("P-10")
+@pytest.mark.seed("S-110")
+def test_a_token_that_is_finished_twice_in_a_row_closes_the_lane_for_the_full_cap(house, stand_in):
+    with house.running() as run:
+        run.service.obtain_token()
+        stand_in.set_mode("finished", lane="defaultprov")
+        run.enqueue("Kitchen Radio", 34.0)
+        run.work()
+
+        assert len(stand_in.calls(TOKEN_PATH)) == 2
+        assert len(stand_in.calls(LYRICS_PATH)) == 2
+        lane = run.lane()
+        assert lane["cause"] == "refused"
+        rest = from_db(lane["closed_until_at"]) - house.clock.now()
+        assert rest == timedelta(seconds=1800)
+        item = run.item("Kitchen Radio")
+        assert (item["status"], item["attempts"], item["misses"]) == ("pending", 0, 0)
+
+
+@pytest.mark.spec("P-11")
+@pytest.mark.seed("S-020")
+@pytest.mark.parametrize(
+    "file",
+    [
+        "F1_throttled_matcher_401.json",
+        "F2_throttled_http_401.json",
+        "H_captcha.json",
+        "N3_throttled_http_429.json",
+    ],
+)
+def test_a_throttling_answer_closes_the_lane_and_pauses_the_queue(bodies, file):
+    bodies.play(file)
+    with bodies.house.running() as run:
+        run.service.obtain_token()
+        run.enqueue(TITLE)
+        run.enqueue("Harbour Interlude", 96.0)
+        run.work()
+
+        lane = run.lane()
+        assert (lane["state"], lane["cause"]) == ("closed", "throttled")
+        rest = from_db(lane["closed_until_at"]) - bodies.house.clock.now()
+        assert rest >= timedelta(seconds=120 if file.startswith("N3") else 60)
+        assert len(bodies.asked) == 1  # the second item was not even claimed
+        assert bodies.minted == 1
+        assert run.service.worker.pause.cause == "throttled"
+        for title in (TITLE, "Harbour Interlude"):
+            item = run.item(title)
+            assert (item["status"], item["attempts"], item["misses"]) == ("pending", 0, 0)
+
+
+@pytest.mark.spec("P-12")
+@pytest.mark.parametrize(
+    ("file", "cause", "rest_s"),
+    [("I_identity_refused_upgrade.json", "refused", 1800), ("J_quota.json", "quota", 6 * 3600)],
+)
+def test_a_refusing_answer_closes_the_lane(bodies, file, cause, rest_s):
+    bodies.play(file)
+    with bodies.house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.enqueue(TITLE)
+        run.work()
+        lane = run.lane()
+        rest = from_db(lane["closed_until_at"]) - bodies.house.clock.now()
+        assert (lane["cause"], rest) == (cause, timedelta(seconds=rest_s))
+        assert run.item(TITLE)["status"] == "pending"
+
+
+@pytest.mark.spec("P-16")
+@pytest.mark.parametrize(
+    "file",
+    [
+        "N1_malformed_not_json.json",
+        "N2_malformed_html_challenge.json",
+        "M2_matcher_ok_no_track.json",
+        "M3_unknown_subtitle_encoding.json",
+    ],
+)
+def test_an_answer_that_is_not_understood_fails_the_item_without_repeating_it(bodies, file):
+    bodies.play(file)
+    with bodies.house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.enqueue(TITLE)
+        run.work()
+        item = run.item(TITLE)
+        assert (item["status"], item["reason"]) == ("failed", "bad_response")
+        assert "<" not in item["reason_text"]
+        assert "://" not in item["reason_text"]
+        if file.startswith("M3"):
+            return  # to another title it would be an answer to something else
+        for number in range(4):
+            run.enqueue(f"{TITLE} {number}")
+            run.work()
+        assert run.lane()["cause"] == "malformed"
+
+
+@pytest.mark.spec("P-17")
+def test_one_song_for_every_question_closes_the_lane(bodies):
+    bodies.play("L_decoy.json")
+    with bodies.house.running(PROVIDER_TOKEN="operators-own") as run:
+        for title in (TITLE, "Harbour Interlude", "Kitchen Radio"):
+            run.enqueue(title)
+        run.work()
+
+        assert len(bodies.asked) == 2
+        assert run.sidecars() == []
+        assert run.rows("SELECT * FROM lyrics_cache") == []
+        assert run.lane()["cause"] == "refused"
+        by_status = sorted(row["status"] for row in run.rows("SELECT status FROM work_items"))
+        assert by_status == ["deferred", "pending", "pending"]
+        assert all(r["attempts"] == 0 for r in run.rows("SELECT attempts FROM work_items"))
+        charged = run.rows("SELECT misses FROM work_items WHERE status = 'pending'")
+        assert [row["misses"] for row in charged] == [0, 0]
+
+
+@pytest.mark.spec("P-14", "P-15")
+@pytest.mark.seed("S-010")
+def test_the_service_runs_without_a_token_and_goes_on_by_itself_when_it_has_one(house, stand_in):
+    stand_in.set_mode("unauthorized", lane="token", times=1)
+    with house.running() as run:
+        run.enqueue("Kitchen Radio", 34.0)
+        run.work()
+        assert run.service.worker.pause.cause == "no_lane"
+        before = run.service.upkeep.provider_set_version
+        run.service.obtain_token()
+
+        assert len(stand_in.calls(TOKEN_PATH)) == 2
+        assert sum(house.clock.waits) >= 30 * 60 * 0.9
+        run.work()
+        assert run.item("Kitchen Radio")["status"] == "done"
+        assert run.service.upkeep.provider_set_version != before
+        stored = run.rows("SELECT value FROM meta WHERE name = 'provider_set_version'")
+        assert stored == [{"value": str(run.service.upkeep.provider_set_version)}]
+
+
+@pytest.mark.spec("P-32")
+@pytest.mark.seed("S-018")
+def test_the_open_lane_needs_no_token_and_says_nothing_about_one(house, stand_in, caplog):
+    with caplog.at_level(logging.INFO), house.running(LYRSVC_PROVIDER_PRIMARY="lrclib") as run:
+        run.service.obtain_token()
+        run.enqueue("Kitchen Radio", 34.0)
+        run.work()
+        assert run.item("Kitchen Radio")["lane"] == "lrclib"
+    assert stand_in.calls(TOKEN_PATH) == ()
+    assert not [line for line in caplog.messages if "token" in line]
+
+
+@pytest.mark.seed("S-011", "S-102")
+def test_the_operators_token_wins_over_the_stored_one_and_is_never_stored(house, stand_in):
+    with house.running() as run:
+        run.service.obtain_token()
+        run.service.secrets.set("provider_token", "stored-by-hand")
+    for environ, used in (
+        ({"PROVIDER_TOKEN": "first", "LYRSVC_API_TOKEN": "second"}, "first"),
+        ({"LYRSVC_API_TOKEN": "second"}, "second"),
+        ({}, "stored-by-hand"),
+    ):
+        with house.running(**environ) as run:
+            run.service.obtain_token()
+            run.enqueue(f"Nobody Knows {used}")
+            run.work()
+            assert stand_in.calls(LYRICS_PATH)[-1].query["usertoken"] == used
+            assert run.service.secrets.get("provider_token") == "stored-by-hand"
+    assert len(stand_in.calls(TOKEN_PATH)) == 1
+
+
+@pytest.mark.seed("S-104", "S-010")
+def test_the_automatic_token_is_stored_encrypted_beside_a_private_key_file(house, stand_in):
+    with house.running() as run:
+        run.service.obtain_token()
+        (row,) = run.rows("SELECT * FROM secrets")
+        assert b"demo-token" not in row["ciphertext"]
+    key = house.place / "state" / ".lyrsvcgo.key"
+    assert (len(key.read_bytes()), key.stat().st_mode & 0o777) == (32, 0o600)
+    files = (house.place / "state").glob("lyrsvcgo.db*")
+    assert not any(b"demo-token-1" in path.read_bytes() for path in files)
+    assert "demo-token-1" in house.secrets  # kept out of every log line
+
+
+@pytest.mark.seed("S-105")
+@pytest.mark.parametrize("key", [b"short", b"x" * 31, b"x" * 33])
+def test_a_key_that_cannot_be_used_ends_the_start_before_anything_is_opened(house, key):
+    state = house.place / "state"
+    state.mkdir()
+    (state / ".lyrsvcgo.key").write_bytes(key)
+    with pytest.raises(ConfigError), house.running():
+        pass
+    assert [path.name for path in state.iterdir()] == [".lyrsvcgo.key"]
+
+
+@pytest.mark.spec("E-16")
+def test_changed_lanes_have_tracks_without_lyrics_looked_at_again_within_a_day(house, stand_in):
+    stand_in.set_mode("miss")
+    with house.running(PROVIDER_TOKEN="operators-own", LYRSVC_MAX_MISS_ATTEMPTS="1") as run:
+        for number in range(12):
+            run.enqueue(f"Given Up {number}")
+        run.work()
+    with house.running(PROVIDER_TOKEN="operators-own") as run:
+        for number in range(12):
+            run.enqueue(f"Waiting {number}")
+        run.work()
+        assert sorted(r["status"] for r in run.rows("SELECT status FROM work_items")) == (
+            ["deferred"] * 12 + ["done"] * 12
+        )
+    with house.running(PROVIDER_TOKEN="operators-own") as run:  # unchanged: nothing happens
+        assert {r["status"] for r in run.rows("SELECT status FROM work_items")} == {
+            "deferred",
+            "done",
+        }
+    with house.running(
+        PROVIDER_TOKEN="operators-own", LYRSVC_PROVIDERS_FALLBACK_ORDER="lrclib"
+    ) as run:
+        rows = run.rows("SELECT status, due_at, misses FROM work_items")
+        now = house.clock.now()
+        due = sorted(from_db(row["due_at"]) - now for row in rows)
+        assert {row["status"] for row in rows} == {"deferred"}
+        assert due[-1] <= timedelta(hours=24)
+        assert due[-1] - due[0] >= timedelta(hours=20)
+        assert len(set(due)) == 24
+        house.clock.advance(24 * 3600)
+        stand_in.set_mode("normal")
+        run.work()
+        again = run.rows("SELECT misses FROM work_items WHERE title LIKE 'Given Up%'")
+        assert {row["misses"] for row in again} == {1}
+
+
+def test_wrong_counts_are_corrected_and_told(house, caplog):
+    with house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.enqueue("Kitchen Radio", 34.0)
+        run.db.write(lambda tx: tx.run("UPDATE counts SET n = 7 WHERE name = 'status.pending'"))
+        with caplog.at_level(logging.ERROR, "lyrsvc.upkeep"):
+            run.service.upkeep.check_counts()
+            run.service.upkeep.check_counts()
+        assert len(caplog.records) == 1
+        (row,) = run.rows("SELECT n FROM counts WHERE name = 'status.pending'")
+        assert row["n"] == 1
