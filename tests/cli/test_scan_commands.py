@@ -6,6 +6,7 @@ import pytest
 
 from builders import minimal_flac
 from fakes import FakeClock
+from lyrsvc.cli.completing import answer
 from lyrsvc.cli.scan_commands import SUMMARY
 from lyrsvc.store import locks
 from lyrsvc.store.database import Database
@@ -168,3 +169,13 @@ def test_odd_names_are_printable_in_every_listing(shell, music):
     assert "\x1b" not in done.out
     assert len(done.lines) == 5
     assert any(row.get("source_path_b64") for row in shell.run("scan", "results", "--json").json)
+
+
+def test_completion_offers_the_words_behind_scan_and_its_flags(shell, music):
+    def complete(*words):
+        return answer(list(words), shell.environ, str(shell.home)).splitlines()
+
+    assert complete("scan", "") == ["clear", "results"]
+    assert complete("scan", "clear", "") == []
+    assert "--accept-missing" in complete("scan", "--a")
+    assert complete("scan", "--library", "") == ["music", "1"]

@@ -1,0 +1,69 @@
+"""A real ``lyrsvc serve`` in a process of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Served:
+    """A running service; use it as a context manager."""
+
+    def __init__(
+        self, home: Path, environ: dict[str, str], words: tuple[str, ...] = ("serve",)
+    ) -> None:
+        self.environ = {"HOME": str(home), "PATH": os.environ["PATH"], **environ}
+        self._log = home / f"serve-{time.monotonic_ns()}.log"
+        self._words = words
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "Served":
+        command = [sys.executable, "-m", "lyrsvc", *self._words, "--listen", "127.0.0.1:0"]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(command, stderr=log, env=self.environ)
+        wait_until(lambda: self.address or self._process.poll() is not None, "it listens")
+        assert self.address, self.log
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def address(self) -> str:
+        found = re.search(r"listening address=(\S+)", self.log)
+        return found[1] if found else ""
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as answer:
+            return answer.status, answer.read()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "lyrsvc", *words],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self._process.send_signal(number)
+        return self._process.wait(timeout=10)
+
+
+def wait_until(holds: Callable[[], object], what: str, *, limit_s: float = 20) -> None:
+    end = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < end, f"never: {what}"
+        time.sleep(0.02)
