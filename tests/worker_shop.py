@@ -111,7 +111,7 @@ class Shop:
         self.worker = Worker(
             db,
             self.items,
-            gate=Gate(self.lanes, steady=self.steady, clock=clock, is_stopping=self.stop.is_set),
+            gate=Gate(self.lanes, steady=self.steady, is_stopping=self.stop.is_set),
             keeper=self.keeper,
             steady=self.steady,
             clock=clock,

@@ -201,7 +201,7 @@ def _worker(
     return Worker(
         db,
         items,
-        gate=Gate(lookup.lanes, steady=steady, clock=clock, is_stopping=around.stop.is_set),
+        gate=Gate(lookup.lanes, steady=steady, is_stopping=around.stop.is_set),
         keeper=keeper,
         steady=steady,
         clock=clock,

@@ -501,6 +501,35 @@ def test_a_probe_that_its_item_did_not_need_is_given_back(shop, clock):
     assert "Known copy.lrc" in here.sidecars()
 
 
+def test_with_nothing_to_probe_with_what_is_here_is_served_once_the_lane_has_rested(shop, clock):
+    main = Moody()
+    here = shop(main)
+    here.enqueue("Known")
+    here.work()
+    main.errors = [Throttled("HTTP 429")]
+    here.enqueue("Probe")
+    here.work()
+    here.db.write(lambda tx: tx.run("DELETE FROM work_items WHERE title = 'Probe'"))
+    cached(here, "Known")
+    assert here.work() == 0
+
+    clock.advance(60)
+    here.work()
+    assert "Known copy.lrc" in here.sidecars()
+    assert len(main.asked) == 2
+
+
+def test_a_pause_for_the_storage_outlasts_no_change_of_the_clock(shop, clock):
+    here = shop(Knowing())
+    here.enqueue(SONGS[0])
+    here.steady.note(StorageFailed("full"))
+    clock.moment -= timedelta(days=365)
+    clock.seconds += 15
+    here.keeper.tick()
+    here.work()
+    assert here.item(SONGS[0]).status is Status.DONE
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_lookup_without_slots_ahead_takes_none(shop, clock, count):
     here = shop(Knowing(), cooldown_s=15, remote=count)

@@ -10,7 +10,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from lyrsvc.core.pacing import Standing
-from lyrsvc.core.ports import Clock
 from lyrsvc.services.lanes import Lane, Outlook
 from lyrsvc.services.steadying import Steady
 
@@ -52,21 +51,18 @@ class Gate:
         lanes: Sequence[Lane],
         *,
         steady: Steady,
-        clock: Clock,
         is_stopping: Callable[[], bool],
     ) -> None:
         self._lanes = tuple(lanes)
         self._steady = steady
-        self._clock = clock
         self._is_stopping = is_stopping
 
     def look(self) -> Opening | Pause:
         """Say whether an item may be claimed now."""
         if self._is_stopping():
             return Pause(PauseCause.SHUTDOWN)
-        retry_at = self._steady.retry_at
-        if retry_at is not None and self._clock.now() < retry_at:
-            return Pause(PauseCause.STORAGE, retry_at)
+        if self._steady.rest_s:
+            return Pause(PauseCause.STORAGE, self._steady.retry_at)
         active = [lane for lane in self._lanes if lane.active]
         if not active:
             return Pause(PauseCause.NO_LANE)

@@ -125,8 +125,10 @@ class Slot:
 
     def _step_here(self) -> bool:
         opening = self._look_for_work()
-        if opening is None or opening.probe:
+        if opening is None:
             return False
+        if opening.probe and self._place.desk.has_work(Route.REMOTE):
+            return False  # the lane is to be tried first; with nothing to try it with, go on
         item = self._claim()
         return item is not None and self._work(item)
 
@@ -194,7 +196,9 @@ class Slot:
     def _rest_s(self) -> float:
         """Give the seconds until it is worth a look, unless the bell rings before."""
         rest_s = self._place.poll_s
-        for moment in (self._look_at, self._place.steady.retry_at):
-            if moment is not None:
-                rest_s = min(rest_s, (moment - self._place.clock.now()).total_seconds())
+        if self._look_at is not None:
+            rest_s = min(rest_s, (self._look_at - self._place.clock.now()).total_seconds())
+        storage_s = self._place.steady.rest_s
+        if storage_s is not None:
+            rest_s = min(rest_s, storage_s)
         return max(rest_s, SHORTEST_REST_S)

@@ -31,13 +31,20 @@ class Steady:
         self._clock = clock
         self._retry_s = retry_s
         self._lock = threading.Lock()
-        self._retry_at: datetime | None = None
+        self._due_s: float | None = None
         self._cause = ""
+
+    @property
+    def rest_s(self) -> float | None:
+        """Give the seconds until the storage is tried again; None while it works."""
+        due_s = self._due_s
+        return None if due_s is None else max(0.0, due_s - self._clock.monotonic())
 
     @property
     def retry_at(self) -> datetime | None:
         """Give the moment the storage is tried again; None while it works."""
-        return self._retry_at
+        rest_s = self.rest_s
+        return None if rest_s is None else self._clock.now() + timedelta(seconds=rest_s)
 
     def run(self, step: Callable[[], T]) -> T:
         """Run a step until the storage lets it through; ``Cancelled`` when the program stops."""
@@ -56,7 +63,7 @@ class Steady:
         """Take note of a fault; each cause is told once, until it is over."""
         with self._lock:
             told, self._cause = self._cause == fault.code, fault.code
-            self._retry_at = self._clock.now() + timedelta(seconds=self._retry_s)
+            self._due_s = self._clock.monotonic() + self._retry_s
         if not told:
             _LOG.error(
                 "worker paused: the database cannot be used; free some space, or end the program "
@@ -66,10 +73,10 @@ class Steady:
 
     def note_success(self) -> None:
         """Take note that the storage works."""
-        if self._retry_at is None:
+        if self._due_s is None:
             return
         with self._lock:
-            failed, self._retry_at, self._cause = self._retry_at is not None, None, ""
+            failed, self._due_s, self._cause = self._due_s is not None, None, ""
         if failed:
             _LOG.info("the database can be used again")
 
