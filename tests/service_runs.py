@@ -1,7 +1,7 @@
 """The service as ``serve`` wires it, in this process, against servers on loopback."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,13 +41,20 @@ class House:
         }
 
     @contextmanager
-    def running(self, **environ: str) -> Iterator["Run"]:
+    def running(
+        self, *, flags: Mapping[str, str] | None = None, toml: str = "", **environ: str
+    ) -> Iterator["Run"]:
+        config = self.place / ".config" / "lyrsvcgo-svc" / "config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(toml)
+        config.chmod(0o600)
         loaded = load(
             Inputs(
                 environ={**self.environ, **environ},
                 working_directory=self.place,
                 user="somebody",
                 lanes=Lanes(BUILTIN, lambda _wanted: {}),
+                flags=flags or {},
             )
         )
         around = Surroundings(

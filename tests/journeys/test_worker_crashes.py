@@ -199,7 +199,7 @@ def test_two_hundred_random_kills_over_three_hundred_items(yard):
 
 @pytest.mark.parametrize("workers", [4])
 def test_several_workers_on_one_database_fetch_each_item_exactly_once(tmp_path, workers):
-    items = 2_000
+    items = 1_200
     yard = Yard(tmp_path / "yard", None)
     try:
         yard.enqueue(*[f"Song {number}" for number in range(items)])

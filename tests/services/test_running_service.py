@@ -248,12 +248,17 @@ def test_the_operators_token_wins_over_the_stored_one_and_is_never_stored(house,
     with house.running() as run:
         run.service.obtain_token()
         run.service.secrets.set("provider_token", "stored-by-hand")
-    for environ, used in (
-        ({"PROVIDER_TOKEN": "first", "LYRSVC_API_TOKEN": "second"}, "first"),
-        ({"LYRSVC_API_TOKEN": "second"}, "second"),
+    flag = {"flags": {"api.token": "by-flag"}}
+    first, second = {"PROVIDER_TOKEN": "first"}, {"LYRSVC_API_TOKEN": "second"}
+    file = {"toml": '[api]\ntoken = "in-the-file"\n'}
+    for given, used in (
+        ({**flag, **first, **second, **file}, "by-flag"),
+        ({**first, **second, **file}, "first"),
+        ({**second, **file}, "second"),
+        (file, "in-the-file"),
         ({}, "stored-by-hand"),
     ):
-        with house.running(**environ) as run:
+        with house.running(**given) as run:
             run.service.obtain_token()
             run.enqueue(f"Nobody Knows {used}")
             run.work()

@@ -308,7 +308,8 @@ def test_a_lease_that_could_not_be_renewed_is_made_sure_of_before_a_file_is_writ
         return asking(recording, ctx)
 
     main.lookup = lookup
-    assert not here.keeper.is_fresh or here.worker.slots[0].step()
+    assert here.worker.slots[0].step()
+    assert not here.keeper.is_fresh
     assert here.sidecars() == ["Tidewater.lrc"]
 
 

@@ -12,7 +12,7 @@ from lyrsvc.core.item import Route, Status
 from lyrsvc.core.pacing import Standing
 from lyrsvc.core.wish import WishOrigin
 from lyrsvc.services.pausing import PauseCause
-from worker_shop import Knowing, a_song, an_answer
+from worker_shop import Knowing
 
 SONGS = [f"Song {number:03}" for number in range(40)]
 
@@ -65,9 +65,7 @@ def test_a_throttled_primary_stops_every_claim_until_one_probe_succeeds(shop, cl
     assert len(main.asked) == 3
     again = here.state("main")
     assert (again.trips, again.closed_until_at) == (2, clock.now() + timedelta(seconds=120))
-    assert here.statuses() == {Status.DONE: 1, Status.PENDING: 6} or here.statuses() == {
-        Status.PENDING: 6
-    }
+    assert here.statuses() == {Status.PENDING: 6}
 
     clock.advance(120)
     here.work()
@@ -536,4 +534,3 @@ def test_a_lookup_without_slots_ahead_takes_none(shop, clock, count):
     for slot in here.worker.slots:
         slot.step()
     assert here.state("main").next_slot_at is None
-    assert an_answer(a_song("x")).matched.title == "x"
