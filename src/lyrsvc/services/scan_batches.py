@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from lyrsvc.store.database import Tx
     from lyrsvc.store.writing import Pending
 
-MOST: Final = 500
+MOST: Final = 100
+"""Rows of one bulk operation: few enough that a webhook hardly waits behind one."""
 EVERY_S: Final = 1.0
 _WAIT_S: Final = 30.0
 
