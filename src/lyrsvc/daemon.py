@@ -74,6 +74,7 @@ class Crew:
         self._others = [
             self._thread("token", service.obtain_token),
             self._thread("upkeep", service.upkeep.run),
+            self._thread("housekeeping", service.housekeeper.run),
         ]
         self._survey = [self._thread(name, loop) for name, loop in service.survey.loops.items()]
         self._ending = threading.Thread(target=self._end, name="ending", daemon=True)

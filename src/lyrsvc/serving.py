@@ -24,6 +24,7 @@ from lyrsvc.runtime import Runtime
 from lyrsvc.security.master_key import MasterKey
 from lyrsvc.security.vault import Vault
 from lyrsvc.services.enqueueing import Enqueuer, Terms
+from lyrsvc.services.housekeeping import Housekeeper, Keeping
 from lyrsvc.services.item_worker import ItemWorker
 from lyrsvc.services.lane_memory import StoredLaneMemory
 from lyrsvc.services.lanes import Lane
@@ -71,6 +72,7 @@ class Service(Runtime):
     worker: Worker
     upkeep: Upkeep
     survey: surveying.Survey
+    housekeeper: Housekeeper
     obtain_token: Callable[[], None]
     """Ask for a token until there is one; for a thread of its own."""
 
@@ -134,6 +136,7 @@ def _wired(base: Runtime, vault: Vault, around: Surroundings) -> Service:
         worker=worker,
         upkeep=upkeep,
         survey=survey,
+        housekeeper=Housekeeper(db, clock=clock, keeping=_keeping(settings)),
         obtain_token=_bootstrap(settings, tokens, lookup.lanes),
     )
 
@@ -224,6 +227,16 @@ def _desk(
         style=OutputStyle(
             bilingual=output.bilingual_output, word_timing=WordTiming(output.word_timing)
         ),
+    )
+
+
+def _keeping(settings: Settings) -> Keeping:
+    done, sweep = settings.queue.done_retention_days, settings.server.sweep_interval_seconds
+    return Keeping(
+        history=timedelta(days=settings.history.retention_days),
+        done_items=timedelta(days=done) if done else None,
+        missing_files=timedelta(days=settings.scan.missing_retention_days),
+        sweep_every=timedelta(seconds=sweep) if sweep else None,
     )
 
 
