@@ -253,7 +253,7 @@ def program(home: Path, *words: str, stdin: bytes, **environ: str) -> subprocess
     )
 
 
-@pytest.mark.spec("C-11")
+@pytest.mark.spec("C-11", "E-67")
 @pytest.mark.seed("S-104")
 def test_twenty_processes_at_once_agree_on_one_key(tmp_path):
     shell = Shell(tmp_path)
@@ -308,7 +308,7 @@ def test_root_leaves_no_file_of_root_in_a_directory_of_another(shell: Shell, key
         assert {path.stat().st_gid for path in directory.rglob("*")} == {1234}
 
 
-@pytest.mark.spec("C-13")
+@pytest.mark.spec("C-13", "E-67")
 @pytest.mark.seed("S-105")
 @pytest.mark.parametrize("words", [["set", "provider_token"], ["import"]])
 @pytest.mark.parametrize("text", ["short", "A" * 43, base64.b64encode(bytes(31)).decode()])
@@ -321,7 +321,7 @@ def test_a_malformed_master_key_ends_the_command_and_nothing_is_made(shell: Shel
     assert list(shell.home.iterdir()) == []
 
 
-@pytest.mark.spec("C-13")
+@pytest.mark.spec("C-13", "E-67")
 @pytest.mark.seed("S-105")
 @pytest.mark.parametrize("words", [["set", "provider_token"], ["import"]])
 @pytest.mark.parametrize("kind", ["31 bytes", "directory"])
@@ -340,7 +340,7 @@ def test_a_key_file_that_cannot_be_used_ends_the_command(shell: Shell, words, ki
     assert path.is_dir() or path.read_bytes() == b"x" * 31
 
 
-@pytest.mark.spec("C-13")
+@pytest.mark.spec("C-13", "E-67")
 @pytest.mark.seed("S-105")
 @pytest.mark.skipif(os.geteuid() != 0, reason="root hands the files to somebody else")
 def test_a_key_file_that_may_not_be_read_ends_the_command(shell: Shell):

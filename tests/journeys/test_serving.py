@@ -47,6 +47,7 @@ def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
     assert "stopped" in served.log
 
 
+@pytest.mark.spec("E-56")
 @pytest.mark.seed("S-027", "S-038", "S-039")
 def test_an_album_dropped_into_a_watched_library_gets_its_lyrics(tmp_path, environ, upstream):
     music = tmp_path / "music"
@@ -84,17 +85,71 @@ def test_a_scan_on_start_finds_what_came_while_nobody_looked(tmp_path, environ):
         assert served.stop() == 0
 
 
+@pytest.mark.spec("E-55")
 @pytest.mark.seed("S-037")
-def test_more_directories_than_the_cap_end_the_program(tmp_path, environ):
-    for number in range(5):
-        (tmp_path / "music" / str(number)).mkdir(parents=True)
+def test_more_directories_than_the_cap_end_the_program_before_it_listens(tmp_path, environ):
+    for number in range(9):
+        (tmp_path / "music" / str(number)).mkdir(parents=True)  # ten with the root
     with Served(tmp_path, environ) as served:
         served.run("library", "add", str(tmp_path / "music"))
         assert served.stop() == 0
-    capped = environ | {"LYRSVCGO_WATCH_ENABLED": "true", "LYRSVCGO_WATCH_MAX_DIRS": "3"}
+    capped = environ | {"LYRSVCGO_WATCH_ENABLED": "true", "LYRSVCGO_WATCH_MAX_DIRS": "10"}
+    with Served(tmp_path, capped) as served:
+        assert "watcher started" in served.log
+        assert served.stop() == 0
+    (tmp_path / "music" / "one more").mkdir()
     done = Served(tmp_path, capped).run("serve", "--listen", "127.0.0.1:0")
     assert done.returncode == 1
-    assert "LYRSVCGO_WATCH_MAX_DIRS" in done.stderr
+    assert "LYRSVCGO_WATCH_MAX_DIRS=10" in done.stderr
+    assert "listening" not in done.stderr
+
+
+@pytest.mark.spec("E-58")
+def test_own_writes_cause_no_scan_but_a_foreign_sidecar_does(tmp_path, environ, upstream):
+    music = tmp_path / "music"
+    own = [music / f"{number:03}" for number in range(100)]
+    for directory in own:
+        song(directory / "x.flac")
+    watching = {"LYRSVCGO_WATCH_ENABLED": "true", "LYRSVC_LOG_LEVEL": "debug"}
+    with Served(tmp_path, environ | watching) as served:
+        served.run("library", "add", str(music))
+        wait_until(lambda: len(list(music.rglob("*.lrc"))) == 100, "sidecars", limit_s=40)
+        wait_until(lambda: served.log.count("/x.lrc") >= 100, "events of our own writes")
+        song(music / "late" / "x.flac")  # long after the quiet time of those events
+        wait_until((music / "late" / "x.lrc").exists, "the sidecar of a file that came later")
+        assert not [line for line in scanned(served) if any(f"{d} " in line for d in own)]
+        (own[0] / "other.lrc").write_text("[00:01.00]somebody else's\n")
+        wait_until(
+            lambda: any(f"{own[0]} " in line for line in scanned(served)), "the foreign file"
+        )
+        assert served.stop() == 0
+
+
+def scanned(served: Served) -> list[str]:
+    return [line for line in served.log.splitlines() if "directory is scanned" in line]
+
+
+@pytest.mark.spec("E-54")
+@pytest.mark.seed("S-034")
+def test_a_daily_scan_needs_its_time_and_an_interval_of_0_scans_once(tmp_path, environ):
+    config = tmp_path / "c.toml"
+    config.write_text("")
+    served = Served(tmp_path, environ | {"LYRSVC_CONFIG": str(config), "LYRSVC_SCAN_SCHEDULE": ""})
+    refused = served.run("config", "set", "server.scan_schedule.frequency", "daily")
+    assert refused.returncode == 1
+    assert "server.scan_schedule" in refused.stderr
+    assert config.read_text() == ""
+    config.write_text('[server.scan_schedule]\nfrequency = "daily"\n')
+    done = served.run("serve", "--listen", "127.0.0.1:0")
+    assert done.returncode == 1
+    assert "also needs at (HH:MM)" in done.stderr
+    config.write_text("[server]\nscan_interval_seconds = 0\n")
+    song(tmp_path / "music" / "one.flac")
+    served.run("library", "add", str(tmp_path / "music"))
+    with served:
+        wait_until((tmp_path / "music" / "one.lrc").exists, "the start scan")
+        assert served.log.count("scan ended") == 1
+        assert served.stop() == 0
 
 
 @pytest.mark.spec("E-29")
