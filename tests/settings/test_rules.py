@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lyrsvc.settings.rules import missing_of_schedule, schedule_text
+from lyrsvc.core.schedule import plan_text
+from lyrsvc.settings.rules import missing_of_schedule
+from lyrsvc.surveying import scan_plan
 
 
 class TestSchedule:
@@ -34,7 +36,7 @@ class TestSchedule:
         env = {"LYRSVC_SCAN_SCHEDULE_AT": "04:00"}
         loaded = machine.examine("[server.scan_schedule]\nfrequency = 'daily'\n", env)
         assert loaded.faults == ()
-        assert schedule_text(loaded.settings) == "daily at 04:00"
+        assert plan_text(scan_plan(loaded.settings)) == "daily at 04:00"
 
     @pytest.mark.parametrize(
         ("toml", "text"),
@@ -47,7 +49,7 @@ class TestSchedule:
     )
     def test_it_can_be_told_in_words(self, machine, toml, text):
         loaded = machine.examine(f"[server.scan_schedule]\n{toml}\n")
-        assert schedule_text(loaded.settings) == text
+        assert plan_text(scan_plan(loaded.settings)) == text
 
     def test_the_old_interval_is_warned_about_only_when_somebody_set_it(self, machine):
         assert machine.examine("").warnings == ()

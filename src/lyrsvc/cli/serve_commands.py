@@ -12,10 +12,10 @@ _LOG = logging.getLogger("lyrsvc.serve")
 
 def serve(call: Call) -> int:
     """Open everything, then serve until a signal comes."""
-    from lyrsvc import daemon, serving
+    from lyrsvc import daemon, serving, surveying
     from lyrsvc.clock import SystemClock
+    from lyrsvc.core.schedule import plan_text
     from lyrsvc.settings.reference import effective_toml
-    from lyrsvc.settings.rules import schedule_text
     from lyrsvc.store.serve_lock import ServeLock
 
     if is_root() and not call.settings.environment.docker:
@@ -40,7 +40,7 @@ def serve(call: Call) -> int:
                 "database": str(call.database_path),
                 "address": settings.server.addr,
                 "lanes": ",".join(_lanes(call)),
-                "schedule": schedule_text(settings),
+                "schedule": plan_text(surveying.scan_plan(settings)),
                 "ui": "on" if settings.server.web_ui_enabled else "off",
             },
         )

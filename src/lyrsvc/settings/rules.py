@@ -38,20 +38,6 @@ def work_interval_s(settings: Settings) -> int:
     )
 
 
-def schedule_text(settings: Settings) -> str:
-    """Say in words when libraries are scanned."""
-    schedule = settings.server.scan_schedule
-    match schedule.frequency:
-        case "daily":
-            return f"daily at {schedule.at}"
-        case "weekly":
-            return f"every {schedule.day} at {schedule.at}"
-        case "":
-            return f"every {settings.server.scan_interval_seconds} s"
-        case frequency:
-            return frequency
-
-
 def check_rules(view: View) -> Iterator[Finding]:
     """Give the findings of every rule."""
     for rule in RULES:
