@@ -20,7 +20,7 @@ from lyrsvc.core.sidecar import Kind
 from lyrsvc.core.verdict import Decision, Verdict
 from lyrsvc.core.waiting import Moment
 from lyrsvc.core.wish import Spot, Wish, WishOrigin
-from lyrsvc.services import attempting
+from lyrsvc.services import attempting, scan_batches
 from lyrsvc.services.attempting import TargetReport
 from lyrsvc.services.enqueueing import Terms, enqueue
 from lyrsvc.store import claims, targets
@@ -28,7 +28,7 @@ from lyrsvc.store.database import Database, Tx, from_db
 from lyrsvc.store.written_files import OwnFile
 
 DEADLINE_S = 30.0
-SCAN_BATCH = 500
+SCAN_BATCH = scan_batches.MOST
 REQUEST_TRACKS = 20
 
 
@@ -196,7 +196,7 @@ def enqueue_request(bench: Bench) -> float:
 
 
 def enqueue_batch(bench: Bench) -> float:
-    """Enqueue 500 new files as a scan does."""
+    """Enqueue a batch of new files as a scan does."""
     wishes = [wish(bench, WishOrigin.SCAN, known=False) for _ in range(SCAN_BATCH)]
     return durable(bench, enqueueing(bench, wishes), bulk=True)
 

@@ -329,7 +329,7 @@ MEASUREMENTS = (
         company=readers_and_scan,
     ),
     Measurement(
-        name="queue: enqueue 500 files", run=operations.enqueue_batch, runs=5, floor="commit"
+        name="queue: enqueue a scan batch", run=operations.enqueue_batch, runs=5, floor="commit"
     ),
     Measurement(
         name="commit, while reports run",
