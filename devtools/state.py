@@ -84,7 +84,7 @@ def welcome(setup: Setup) -> str:
     return "\n".join(
         [
             f"lyrsvc will be at   {url}/  (Ctrl-C ends it)",
-            f"first visit         {url}/setup",
+            f"is it up?           {url}/healthz",
             "add your music      python3 dev.py run library add /path/to/music",
             f"settings            {setup.settings}",
         ]
