@@ -31,6 +31,7 @@ TOOLS = {
     "ffmpeg": Tool(("ffmpeg",), "ffmpeg"),
     "chromium": Tool(("chromium", "chromium-browser", "google-chrome"), "chromium"),
     "busybox": Tool(("busybox",), "busybox"),
+    "mkfs.vfat": Tool(("mkfs.vfat",), "dosfstools"),
 }
 
 

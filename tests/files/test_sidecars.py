@@ -11,6 +11,7 @@ from itertools import product
 
 import pytest
 
+from devtools.system_tools import TOOLS
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.lrc_output import HeaderFacts
 from lyrsvc.core.lyrics import Candidate, Cue, Matched, Quality, Word
@@ -612,14 +613,14 @@ def test_a_stem_without_audio_finds_its_sidecars_too():
     )
 
 
-@pytest.mark.skipif(shutil.which("mkfs.vfat") is None, reason="no tool makes such a file system")
+@pytest.mark.needs_tool("mkfs.vfat")
 @pytest.mark.spec("P-62")
 def test_a_file_system_without_hard_links_and_owners_will_do(tmp_path, clock):
     image, mount = tmp_path / "image", tmp_path / "disk"
     mount.mkdir()
     with image.open("wb") as file:
         file.truncate(8 * 1024 * 1024)
-    subprocess.run(["mkfs.vfat", image], check=True, capture_output=True)
+    subprocess.run([TOOLS["mkfs.vfat"].path(), image], check=True, capture_output=True)
     made = subprocess.run(["mount", "-o", "loop", image, mount], check=False, capture_output=True)
     if made.returncode:
         pytest.skip("no file system can be mounted here")
