@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -45,8 +46,12 @@ class Served:
         return found[1] if found else ""
 
     def get(self, path: str) -> tuple[int, bytes]:
-        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as answer:
-            return answer.status, answer.read()
+        try:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, refusal.read()
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -36,7 +36,7 @@ def song(path) -> None:
 
 
 @pytest.mark.spec("C-31")
-@pytest.mark.seed("S-070", "S-071", "S-090")
+@pytest.mark.seed("S-070", "S-090")
 @pytest.mark.parametrize("words", [("serve",), ("--serve",)])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
@@ -45,6 +45,16 @@ def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
         assert served.get("/readyz")[0] == 200
         assert served.stop(number) == 0
     assert "stopped" in served.log
+
+
+@pytest.mark.seed("S-071")
+def test_a_database_out_of_reach_is_told_without_a_word_why(tmp_path, environ):
+    with Served(tmp_path, environ) as served:
+        assert served.get("/readyz") == (200, b'{"status":"ok"}')
+        (tmp_path / "state").rename(tmp_path / "elsewhere")
+        wait_until(lambda: served.get("/readyz")[0] == 503, "the loss is noticed")
+        assert served.get("/readyz") == (503, b'{"status":"unavailable"}')
+        assert served.get("/healthz")[0] == 200
 
 
 @pytest.mark.spec("E-56")
