@@ -78,25 +78,20 @@ def build_scanner(
             embedded_lyrics=settings.output.embedded_lyrics,
             retention=timedelta(days=settings.scan.missing_retention_days),
         ),
-        terms=terms or enqueue_terms(settings, db=db),
+        terms=terms or enqueue_terms(settings, version=lambda: stored_set_version(settings, db=db)),
         wake=wake,
     )
 
 
-def enqueue_terms(settings: Settings, *, db: Database) -> "Callable[[datetime], Terms]":
+def enqueue_terms(
+    settings: Settings, *, version: Callable[[], int]
+) -> "Callable[[datetime], Terms]":
     """Give what holds for every wish: the defaults, and the lanes the queue is in line with."""
     import os
     from random import SystemRandom
 
-    from lyrsvc.core.provider_set import provider_set_version
     from lyrsvc.services.enqueueing import Terms
-    from lyrsvc.store import meta
 
-    chosen = settings.providers
-    with db.read() as tx:
-        stored = meta.provider_set_version(tx)
-    lanes = list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))
-    version = provider_set_version(lanes) if stored is None else stored
     chance = SystemRandom()
 
     def terms(now: "datetime") -> Terms:
@@ -104,11 +99,23 @@ def enqueue_terms(settings: Settings, *, db: Database) -> "Callable[[datetime], 
             now=now,
             chance=chance,
             output_dir=os.fspath(settings.output.dir or "."),
-            provider_set_version=version,
+            provider_set_version=version(),
             detect_default=settings.instrumental_detector.enabled,
         )
 
     return terms
+
+
+def stored_set_version(settings: Settings, *, db: Database) -> int:
+    """Give the provider set the queue is in line with; before the first, that of the settings."""
+    from lyrsvc.core.provider_set import provider_set_version
+    from lyrsvc.store import meta
+
+    chosen = settings.providers
+    with db.read() as tx:
+        stored = meta.provider_set_version(tx)
+    lanes = list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))
+    return provider_set_version(lanes) if stored is None else stored
 
 
 def operator_token(settings: Settings, source: str) -> Tokens:

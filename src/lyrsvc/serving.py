@@ -1,14 +1,13 @@
 """The composition root of the running service: everything ``serve`` needs, wired once."""
 
-import os
 import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from random import Random, SystemRandom
+from random import SystemRandom
 from types import TracebackType
 
 from lyrsvc import runtime, surveying
@@ -17,13 +16,12 @@ from lyrsvc.core.ports import Clock, Tokens
 from lyrsvc.core.settling import Settled
 from lyrsvc.core.sidecar import WordTiming
 from lyrsvc.core.waiting import WaitPolicy
-from lyrsvc.files.atomic import Announce
 from lyrsvc.files.sidecar_writing import SidecarWriter
 from lyrsvc.providers.defaultprov import DefaultProv, mint_token
 from lyrsvc.runtime import Runtime
 from lyrsvc.security.master_key import MasterKey
 from lyrsvc.security.vault import Vault
-from lyrsvc.services.enqueueing import Enqueuer, Terms
+from lyrsvc.services.enqueueing import Enqueuer
 from lyrsvc.services.housekeeping import Housekeeper, Keeping
 from lyrsvc.services.item_worker import ItemWorker
 from lyrsvc.services.lane_memory import StoredLaneMemory
@@ -50,15 +48,14 @@ class Surroundings:
     """What the process hands to the service.
 
     ``stop`` ends every wait; ``keep_back`` is told each secret, so that no log line shows
-    it; ``token_source`` says where the setting of the token comes from. ``announce`` is told
-    of every path before it is touched, ``on_settled`` of every item afterwards.
+    it; ``token_source`` says where the setting of the token comes from. ``on_settled``
+    is told of every item afterwards.
     """
 
     clock: Clock
     stop: threading.Event
     keep_back: Callable[[str], None] = lambda _secret: None
     token_source: str = "default"  # noqa: S105 - the name of a place
-    announce: Announce | None = None
     on_settled: Callable[[Settled], None] = lambda _settled: None
 
 
@@ -121,7 +118,7 @@ def _wired(base: Runtime, vault: Vault, around: Surroundings) -> Service:
         ),
     )
     upkeep = Upkeep(db, lookup.lanes, clock=clock, chance=chance)
-    terms = _terms(settings, upkeep, chance)
+    terms = runtime.enqueue_terms(settings, version=lambda: upkeep.provider_set_version)
     survey = surveying.build(settings, db=db, clock=clock, terms=terms, wake=lambda: worker.wake())
     desk = _desk(settings, db, clock, announce=survey.announce)
     worker = _worker(base, lookup, around, desk=desk, steady=steady, owner=owner)
@@ -247,16 +244,3 @@ def _wait_policy(settings: Settings) -> WaitPolicy:
         miss_cap=timedelta(hours=api.miss_backoff_cap_hours),
         max_misses=api.max_miss_attempts,
     )
-
-
-def _terms(settings: Settings, upkeep: Upkeep, chance: Random) -> Callable[[datetime], Terms]:
-    def terms(now: datetime) -> Terms:
-        return Terms(
-            now=now,
-            chance=chance,
-            output_dir=os.fspath(settings.output.dir or "."),
-            provider_set_version=upkeep.provider_set_version,
-            detect_default=settings.instrumental_detector.enabled,
-        )
-
-    return terms

@@ -41,6 +41,21 @@ def _pair(name: str, help_text: str) -> tuple[Argument, Argument]:
     )
 
 
+_LOOK_AGAIN = (
+    Argument(
+        ("--upgrade",),
+        "Also look again for tracks that have only unsynced words.",
+        "switch",
+        excludes="--update",
+    ),
+    Argument(
+        ("--update", "-u"),
+        "Look again for everything that lyrsvc wrote, instrumental markers included.",
+        "switch",
+    ),
+    Argument(("--force",), "With --update: also replace files of others.", "switch"),
+)
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         "fetch",
@@ -60,18 +75,7 @@ COMMANDS: tuple[Command, ...] = (
                 offers="path",
                 value_name="DIR",
             ),
-            Argument(
-                ("--upgrade",),
-                "Also look again for tracks that have only unsynced words.",
-                "switch",
-                excludes="--update",
-            ),
-            Argument(
-                ("--update", "-u"),
-                "Look again for everything that lyrsvc wrote, instrumental markers included.",
-                "switch",
-            ),
-            Argument(("--force",), "With --update: also replace files of others.", "switch"),
+            *_LOOK_AGAIN,
             Argument(("--artist",), "Artist of one song, with --title."),
             Argument(("--title",), "Title of one song, with --artist."),
             Argument(("--album",), "Album of that song, a hint for the matcher."),
@@ -165,18 +169,7 @@ COMMANDS: tuple[Command, ...] = (
             ),
             *_pair("--enrich", "Read ISRC, MusicBrainz id and length, whatever is set."),
             *_pair("--detect-instrumental", "Let the classifier listen, whatever is set."),
-            Argument(
-                ("--upgrade",),
-                "Also look again for tracks that have only unsynced words.",
-                "switch",
-                excludes="--update",
-            ),
-            Argument(
-                ("--update", "-u"),
-                "Look again for everything that lyrsvc wrote, instrumental markers included.",
-                "switch",
-            ),
-            Argument(("--force",), "With --update: also replace files of others.", "switch"),
+            *_LOOK_AGAIN,
             Argument(
                 ("--accept-missing",), "Believe it when most files of a library are gone.", "switch"
             ),

@@ -15,11 +15,13 @@ def serve(call: Call) -> int:
     from lyrsvc import daemon, serving, surveying
     from lyrsvc.clock import SystemClock
     from lyrsvc.core.schedule import plan_text
+    from lyrsvc.logs.crashes import log_crashes
     from lyrsvc.settings.reference import effective_toml
     from lyrsvc.store.serve_lock import ServeLock
 
     if is_root() and not call.settings.environment.docker:
         _LOG.warning("running as root; a user of its own is safer")
+    log_crashes()
     settings = call.settings
     vault = serving.open_vault(settings)
     stop = threading.Event()

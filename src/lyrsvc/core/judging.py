@@ -6,13 +6,12 @@ from typing import Final
 
 from lyrsvc.core.cleaning import clean
 from lyrsvc.core.content import is_instrumental_claim, judge_content
-from lyrsvc.core.lrc import split_lines
 from lyrsvc.core.lyrics import Candidate, Quality
 from lyrsvc.core.matching import judge_match, rank
 from lyrsvc.core.recording import Recording
-from lyrsvc.core.result import quality_of
+from lyrsvc.core.result import original_lines, quality_of
 from lyrsvc.core.scripts import judge_script
-from lyrsvc.core.timing import judge_timing, words_only
+from lyrsvc.core.timing import judge_timing
 from lyrsvc.core.verdict import Decision, Evidence, Verdict
 from lyrsvc.core.versions import SAME_CUT_MS
 
@@ -87,12 +86,11 @@ def _judge_timing(recording: Recording, candidate: Candidate) -> Verdict:
 
 
 def _judge_script(candidate: Candidate, verdict: Verdict, policy: GuardPolicy) -> Verdict:
-    """Look at the lines that would be written: the cues, or the plain words."""
-    synced = candidate.cues and verdict.accepted
-    lines = (
-        [cue.text for cue in candidate.cues] if synced else split_lines(words_only(candidate) or "")
+    return judge_script(
+        original_lines(candidate, verdict.decision),
+        accepted=policy.accepted_scripts,
+        threshold=policy.script_threshold,
     )
-    return judge_script(lines, accepted=policy.accepted_scripts, threshold=policy.script_threshold)
 
 
 def _stricter(present: Verdict, other: Verdict) -> Verdict:
