@@ -321,7 +321,6 @@ def _served_first(queue, item):
 
 @pytest.mark.spec("E-14")
 def test_a_call_is_all_or_nothing(queue):
-    from lyrsvc.store import work_items
 
     wishes = [a_webhook(f"Song {at}") for at in range(500)]
     terms = queue.terms
@@ -333,12 +332,12 @@ def test_a_call_is_all_or_nothing(queue):
             def __getattr__(self, name):
                 return getattr(tx, name)
 
-            def value(self, sql, **params):
-                if sql is work_items._INSERT:
+            def run(self, sql, **params):
+                if "INTO history" in sql:
                     Faulty.made += 1
                     if Faulty.made == 400:
                         raise StorageFailed("no room")
-                return tx.value(sql, **params)
+                return tx.run(sql, **params)
 
         return enqueue(Faulty(), wishes, terms)
 

@@ -692,7 +692,7 @@ def test_a_run_tells_how_far_it_is(scans):
 
     scans.scan(watch=lambda report, path: told.append((report.counts.seen, Path(path).name)))
 
-    assert told == [(3, "2")]
+    assert told == [(0, scans.root.name), (3, "2")]
 
 
 def test_a_row_that_changed_while_its_file_was_read_is_left_to_the_next_scan(scans):

@@ -9,7 +9,7 @@ import pytest
 from builders import minimal_flac
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.scan_facts import Embedded, TagFacts, Unreadable, describe
-from lyrsvc.services.tag_channels import Died, ProcessChannel, Stuck, ThreadChannel
+from lyrsvc.services.tag_channels import Died, ProcessChannel, Stuck, ThreadChannel, ask
 from lyrsvc.services.tag_pool import MOST_STUCK, SMALL, TagPool
 from lyrsvc.services.tag_reading import read_facts
 
@@ -59,7 +59,7 @@ def test_a_process_reads_the_same_as_this_one(tmp_path):
     paths = [str(tmp_path / name) for name in (odd, "empty.flac", "noise.mp3", "missing.flac")]
     channel = ProcessChannel(str(tmp_path), enrich=True)
     try:
-        answers = channel.ask(paths, wait_s=30)
+        answers = ask(channel, paths, wait_s=30)
     finally:
         channel.close()
 
@@ -73,14 +73,14 @@ def test_a_process_that_was_killed_says_so(tmp_path):
     channel = ProcessChannel(str(tmp_path), enrich=True)
     channel.kill()
     with pytest.raises((Died, ValueError)):
-        channel.ask(["x"], wait_s=5)
+        ask(channel, ["x"], wait_s=5)
 
 
 def test_a_thread_that_takes_too_long_is_stuck():
     gate = threading.Event()
     channel = ThreadChannel(lambda path: gate.wait(10) or Unreadable("x", path))
     with pytest.raises(Stuck):
-        channel.ask(["x"], wait_s=0.01)
+        ask(channel, ["x"], wait_s=0.01)
     gate.set()
     channel.close()
 
@@ -169,3 +169,92 @@ def _children() -> list[str]:
         if fields[1] == str(os.getpid()) and fields[0] != "Z":
             found.append(stat.parent.name)
     return found
+
+
+class Slow:
+    """A channel that notes what it was sent before it had answered."""
+
+    def __init__(self):
+        self.sent, self.most = [], 0
+
+    def send(self, paths):
+        self.sent.append(list(paths))
+        self.most = max(self.most, len(self.sent))
+
+    def receive(self, *, wait_s):
+        return [describe(Recording(title=path, artist="Marsh")) for path in self.sent.pop(0)]
+
+    def takes_more(self, paths):
+        return "long" not in paths[0]
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(("name", "most"), [("short", 2), ("long", 1)])
+def test_a_reader_has_its_next_files_before_it_has_answered_unless_they_are_too_many(name, most):
+    channel = Slow()
+    pool = TagPool("/", enrich=True, workers=1, worth_s=0)
+    pool._open_process = lambda: channel
+    pool._open_thread = Slow
+    pool._is_relieved.set()
+    with pool:
+        for number in range(SMALL * 4):
+            pool.ask(number, f"{name} {number}")
+        found = drain(pool)
+
+    assert {number: facts.title for number, facts in found.items()} == {
+        number: f"{name} {number}" for number in range(SMALL * 4)
+    }
+    assert channel.most == most
+
+
+def test_long_paths_are_not_sent_ahead(tmp_path):
+    channel = ProcessChannel(str(tmp_path), enrich=True)
+    try:
+        assert channel.takes_more(["/music/x.flac"] * 32)
+        assert not channel.takes_more(["/" + "x" * 4000] * 32)
+        many = [f"/{number:04}{'x' * 4000}" for number in range(64)]
+        assert [facts.reason for facts in ask(channel, many, wait_s=30)] == ["io_error"] * 64
+    finally:
+        channel.close()
+
+
+def test_a_file_that_kills_its_reader_costs_no_other_file(tmp_path):
+    """The chunk that was sent ahead is read by the next reader."""
+
+    class Dying(Slow):
+        def receive(self, *, wait_s):
+            if any("deadly" in path for path in self.sent[0]):
+                raise Died
+            return super().receive(wait_s=wait_s)
+
+    pool = TagPool(str(tmp_path), enrich=True, workers=1, worth_s=0)
+    pool._open_process = pool._open_thread = Dying
+    with pool:
+        for number in range(SMALL * 3):
+            name = "deadly" if number == SMALL * 2 else f"song {number}"
+            pool.ask(number, name)
+        found = drain(pool)
+
+    assert len(found) == SMALL * 3
+    assert [facts.reason for facts in found.values() if isinstance(facts, Unreadable)] == [
+        "bad_container"
+    ]
+
+
+def test_readers_that_wait_for_the_disk_get_company(tmp_path):
+    paths = make(tmp_path, SMALL * 6)
+    pool = TagPool(str(tmp_path), enrich=True, workers=4, worth_s=0)
+    pool._useful = 1
+    with pool:
+        for path in paths[: SMALL * 3]:
+            pool.ask(path, path)
+        first = drain(pool)
+        assert len(pool._threads) == 2
+        pool._useful = pool._most  # what a channel that waits brings about
+        for path in paths[SMALL * 3 :]:
+            pool.ask(path, path)
+        second = drain(pool)
+        assert len(pool._threads) == 5
+    assert len(first) + len(second) == len(paths)

@@ -24,13 +24,15 @@ def test_the_gate_is_read_from_its_index_alone(db):
 def test_a_directory_is_written_once_with_all_it_lies_in(db, clock, library):
     def ensure(tx):
         return [
-            scan_dirs.ensure(tx, library.id, path, now=clock.now())
-            for path in ("a/b/c", "a/b", "a/b/c", "")
+            scan_dirs.ensure(tx, library.id, paths, now=clock.now())
+            for paths in (["a/b/c", "a/b"], ["a/b/c"], [])
         ]
 
-    deepest, middle, again, root = db.write(ensure)
+    first, again, nothing = db.write(ensure)
+    deepest, middle, root = first["a/b/c"], first["a/b"], first[""]
 
-    assert deepest == again
+    assert again == first
+    assert nothing == {}
     with db.read() as tx:
         assert [name for name, _, _ in scan_dirs.children(tx, root)] == ["a"]
         assert scan_dirs.children(tx, middle) == [("c", deepest, "")]
@@ -41,7 +43,8 @@ def test_a_directory_is_written_once_with_all_it_lies_in(db, clock, library):
 def test_very_deep_directories_can_be_written(db, clock, library):
     deep = "/".join("d" * 1500)
 
-    dir_id = db.write(lambda tx: scan_dirs.ensure(tx, library.id, deep, now=clock.now()))
+    ids = db.write(lambda tx: scan_dirs.ensure(tx, library.id, [deep], now=clock.now()))
+    dir_id = ids[deep]
 
     with db.read() as tx:
         assert scan_dirs.find(tx, library.id, deep) == (dir_id, "")
