@@ -28,7 +28,6 @@ from lyrsvc.store.database import Database, Tx, from_db
 from lyrsvc.store.written_files import OwnFile
 
 DEADLINE_S = 30.0
-SCAN_BATCH = scan_batches.MOST
 REQUEST_TRACKS = 20
 
 
@@ -41,6 +40,7 @@ class Bench:
     dice: random.Random = field(default_factory=lambda: random.Random(3))
     turns: Turns = field(default_factory=Turns)
     claimed: list[WorkItem] = field(default_factory=list)
+    batch: int = scan_batches.FIRST
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
 
@@ -196,9 +196,19 @@ def enqueue_request(bench: Bench) -> float:
 
 
 def enqueue_batch(bench: Bench) -> float:
-    """Enqueue a batch of new files as a scan does."""
-    wishes = [wish(bench, WishOrigin.SCAN, known=False) for _ in range(SCAN_BATCH)]
-    return durable(bench, enqueueing(bench, wishes), bulk=True)
+    """Enqueue a batch of new files as a scan does: as many as keep the writer for a moment."""
+    wishes = [wish(bench, WishOrigin.SCAN, known=False) for _ in range(bench.batch)]
+    operation = enqueueing(bench, wishes)
+    written = scan_batches.Written(rows=len(wishes))
+
+    def timed(tx: Tx) -> None:
+        began = time.monotonic()
+        operation(tx)
+        written.seconds = time.monotonic() - began
+
+    spent = durable(bench, timed, bulk=True)
+    bench.batch = scan_batches.fitting(bench.batch, written)
+    return spent
 
 
 def enqueueing(bench: Bench, wishes: list[Wish]) -> Callable[[Tx], object]:

@@ -168,7 +168,7 @@ def test_who_scans_at_start():
 @pytest.mark.parametrize(
     ("plan", "text"),
     [
-        (ScanPlan(), "every 900 s"),
+        (ScanPlan(), "every 15 min"),
         (ScanPlan(interval_s=0), "once at start"),
         (ScanPlan(frequency="off"), "off"),
         (HOURLY, "hourly"),

@@ -92,3 +92,28 @@ def test_a_bounded_file_cannot_be_read_for_ever(fd):
 
     with pytest.raises(Unreasonable):
         endlessly()
+
+
+@given(
+    looks=st.lists(
+        st.tuples(st.integers(-1, len(DATA) + 9), st.integers(1, 2 * WINDOW), st.booleans()),
+        max_size=9,
+    )
+)
+def test_looking_ahead_gives_what_was_asked_for_or_all_there_is(fd, looks):
+    source = ByteSource(fd, len(DATA))
+    for at, least, reads in looks:
+        if reads:
+            source.peek(at, least)
+        for view in (source, MemoryView(DATA)) if at >= 0 else (source,):
+            found = view.ahead(at, least)
+            assert found == (DATA[at : at + len(found)] if at >= 0 else b"")
+            assert len(found) >= min(least, len(DATA) - at) or at < 0
+
+
+def test_the_beginning_is_read_from_disk_once(fd):
+    source = ByteSource(fd, len(DATA), budget=2 * WINDOW)
+    source.peek(0, 10)
+    source.peek(2 * WINDOW, 10)
+    assert source.peek(5, 10) == DATA[5:15]
+    assert source.ahead(20, 4)[:4] == DATA[20:24]

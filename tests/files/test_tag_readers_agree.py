@@ -141,3 +141,70 @@ def test_every_field_is_equal_for_what_an_encoder_makes(tmp_path, name, options)
     fast, complete = both(path)
     assert fast.duration_ms == pytest.approx(20_000, abs=200)
     assert replace(fast, duration_ms=None) == replace(complete, duration_ms=None)
+
+
+@pytest.mark.parametrize("spelled", ["ARTISTS", "Artists", "artists"])
+@pytest.mark.parametrize("v2_version", [3, 4])
+@pytest.mark.parametrize("encoding", [0, 1, 2, 3])
+def test_a_described_frame_is_found_among_many_that_nobody_asks_for(
+    tmp_path, encoding, v2_version, spelled
+):
+    from mutagen import id3
+
+    path = make_audio(tmp_path / "x.mp3")
+    tags = id3.ID3()
+    tags.add(id3.TIT2(encoding=encoding, text="T"))
+    tags.add(id3.TPE1(encoding=encoding, text="A & B"))
+    for number in range(40):
+        tags.add(id3.TXXX(encoding=encoding, desc=f"ARTISTS {number}", text=["X", "Y"]))
+        tags.add(id3.TXXX(encoding=encoding, desc=f"{number} ARTISTS", text=["X", "Y"]))
+    tags.add(id3.APIC(encoding=0, mime="image/jpeg", type=3, desc="", data=bytes(100_000)))
+    tags.add(id3.TXXX(encoding=encoding, desc=spelled, text=["A", "B"]))
+    tags.add(id3.TXXX(encoding=encoding, desc="MusicBrainz Track Id", text=MBID))
+    tags.save(path, v2_version=v2_version, v23_sep=None)
+    agree(path)
+    fast, _ = both(path)
+    assert (fast.artists, fast.mbid) == (("A", "B"), MBID)
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff", b"", b"\xff\xfe\xff\xfe"])
+def test_a_description_is_found_behind_any_byte_order_mark(tmp_path, mark):
+    order = "utf-16-be" if mark == b"\xfe\xff" else "utf-16-le"
+    described = b"\1" + mark + "ISRC\0".encode(order) + mark[:2] + "GBAYE0000351".encode(order)
+    path = tmp_path / "x.mp3"
+    frames = [("TIT2", b"\3T"), ("TPE1", b"\3A"), ("TXXX", described)]
+    path.write_bytes(id3_bytes(frames) + mp3_frame() * 99)
+    assert both(path)[0].isrcs == ("GBAYE0000351",)
+
+
+def test_every_field_is_equal_where_freeform_atoms_are_many(tmp_path):
+    from mutagen.mp4 import MP4, MP4Cover
+
+    path = make_audio(tmp_path / "x.m4a", title="T", artist="A")
+    audio = MP4(path)
+    for number in range(60):
+        audio[f"----:com.apple.iTunes:ISRC {number}"] = [b"GBAYE0000352"]
+    audio["----:org.elsewhere:ISRC"] = [b"GBAYE0000353"]
+    audio["covr"] = [MP4Cover(bytes(100_000))]
+    audio["----:com.apple.iTunes:isrc"] = [b"GBAYE0000351"]
+    audio["----:com.apple.iTunes:ARTISTS"] = [b"A", b"B"]
+    audio.save()
+    agree(path)
+    assert both(path)[0].isrcs == ("GBAYE0000351",)
+
+
+@pytest.mark.parametrize("container", ["ogg", "opus", "oga", "flac"])
+def test_every_field_is_equal_behind_a_large_picture(tmp_path, container):
+    """The comments of an Ogg file hold their picture as text, over many pages."""
+    from mutagen import File
+
+    path = make_audio(tmp_path / f"x.{container}", title="T", artist="A")
+    audio = File(path)
+    audio["aaa"] = ["x" * 150_000]
+    audio["ArTiSts"] = ["A", "B"]
+    audio["zzz"] = ["y" * 70_000]
+    audio["isrc"] = ["GBAYE0000351"]
+    audio.save()
+    agree(path)
+    fast, _ = both(path)
+    assert (fast.artists, fast.isrcs) == (("A", "B"), ("GBAYE0000351",))

@@ -41,7 +41,7 @@ class TestSchedule:
     @pytest.mark.parametrize(
         ("toml", "text"),
         [
-            ("", "every 900 s"),
+            ("", "every 15 min"),
             ("frequency = 'off'", "off"),
             ("frequency = 'hourly'", "hourly"),
             ("frequency = 'weekly'\nat = '04:00'\nday = 'Monday'", "every monday at 04:00"),

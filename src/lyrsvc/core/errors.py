@@ -7,8 +7,11 @@
     ├── ConfigError           settings are wrong; holds every fault      exit 1
     ├── NotFound              the named thing does not exist             exit 1
     ├── Refused               the thing exists, but this may not be done exit 1
+    │   ├── AlreadyThere      its name or its place is taken
+    │   └── NotFailed         only a failed item can be tried again
     ├── StoreError            the database cannot do it now
     │   ├── StoreBusy         another process holds it
+    │   ├── StoreLate         a statement took longer than it may
     │   ├── StorageFailed     disk full or I/O error
     │   ├── StoreTooNew       written by a newer program
     │   └── StoreDamaged      not a database, or an applied step was changed
@@ -60,6 +63,18 @@ class Refused(LyrsvcError):
     code = "refused"
 
 
+class AlreadyThere(Refused):
+    """The name or the place is taken."""
+
+    code = "exists"
+
+
+class NotFailed(Refused):
+    """Only a failed item can be tried again."""
+
+    code = "not_failed"
+
+
 class StoreError(LyrsvcError):
     """The database cannot do what was asked."""
 
@@ -70,6 +85,12 @@ class StoreBusy(StoreError):
     """Another process holds the database for too long."""
 
     code = "storage_busy"
+
+
+class StoreLate(StoreError):
+    """A statement took longer than it may."""
+
+    code = "timeout"
 
 
 class StorageFailed(StoreError):

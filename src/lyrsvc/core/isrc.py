@@ -11,6 +11,13 @@ _FILLING: Final = re.compile(r"[-\s]")
 
 def read_isrcs(values: Iterable[str]) -> tuple[str, ...]:
     """Give the valid codes among the values, each once, in their order."""
-    parts = (part for value in values for part in _DIVIDERS.split(value))
-    codes = (_FILLING.sub("", part).upper() for part in parts)
-    return tuple(dict.fromkeys(code for code in codes if _FORM.fullmatch(code)))
+    codes: dict[str, None] = {}
+    for value in values:
+        if _FORM.fullmatch(value):
+            codes[value] = None
+            continue
+        for part in _DIVIDERS.split(value):
+            code = _FILLING.sub("", part).upper()
+            if _FORM.fullmatch(code):
+                codes[code] = None
+    return tuple(codes)

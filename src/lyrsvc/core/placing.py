@@ -5,9 +5,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from lyrsvc.core import merging, requeueing
+from lyrsvc.core.credits import identity_artist
 from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.keys import match_key
 from lyrsvc.core.merging import Decision, Step
 from lyrsvc.core.wish import Spot, Wish
+
+
+def names_of(wish: Wish) -> tuple[str, str]:
+    """Give the match keys of artist and title that a wish goes by."""
+    recording = wish.recording
+    return wish.names or (match_key(identity_artist(recording)), match_key(recording.title))
 
 
 def chosen(
@@ -30,7 +38,7 @@ def new_target(wish: Wish, item_id: int) -> Target:
         id=0,
         item_id=item_id,
         library_id=spot.library_id,
-        origin=_origin(spot),
+        origin=origin_of(spot),
         source_path=spot.source_path,
         out_dir=spot.out_dir,
         out_stem=spot.out_stem,
@@ -50,10 +58,16 @@ def re_sourced(target: Target, wish: Wish) -> Target:
     return replace(
         target,
         library_id=spot.library_id or (target.library_id if same else None),
-        origin=target.origin if known else _origin(spot),
+        origin=target.origin if known else origin_of(spot),
         source_path=spot.source_path,
         duration_ms=length or (target.duration_ms if same else 0),
     )
+
+
+def origin_of(spot: Spot) -> TargetOrigin:
+    """Give the origin; what belongs to no library cannot be of the inventory."""
+    known = spot.library_id is not None or spot.origin is not TargetOrigin.INVENTORY
+    return spot.origin if known else TargetOrigin.PATH
 
 
 def speaks_first(target: Target, wish: Wish) -> bool:
@@ -80,12 +94,6 @@ def followed(target: Target, wish: Wish, decision: Decision) -> Target:
         mode = merging.raised(target.mode, wish.mode)
         return replace(requeueing.opened(target), mode=mode)
     return target
-
-
-def _origin(spot: Spot) -> TargetOrigin:
-    """Give the origin; what belongs to no library cannot be of the inventory."""
-    known = spot.library_id is not None or spot.origin is not TargetOrigin.INVENTORY
-    return spot.origin if known else TargetOrigin.PATH
 
 
 def _file_order(path: str) -> bytes:

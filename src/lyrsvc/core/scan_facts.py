@@ -5,6 +5,7 @@ Facts are plain tuples, for they cross from one process to another by the thousa
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from lyrsvc.core.credits import identity_artist, track_artist
@@ -14,6 +15,9 @@ from lyrsvc.core.recording import Recording
 
 LONGEST_TEXT: Final = 2000
 """Characters of a reason that are kept."""
+
+
+_JSON: Final = json.JSONEncoder(ensure_ascii=False)
 
 
 class Embedded:
@@ -64,7 +68,7 @@ class TagFacts(NamedTuple):
         return {
             "title": self.title,
             "artist": self.artist,
-            "artists": json.dumps(self.artists, ensure_ascii=False),
+            "artists": names_text(self.artists),
             "album": self.album,
             "album_artist": self.album_artist,
             "isrc": ",".join(self.isrcs),
@@ -94,33 +98,39 @@ def describe(recording: Recording, *, embedded: int = Embedded.UNKNOWN) -> TagFa
     if not (keys["title_key"] and keys["artist_key"]):
         raise FileFault("no_metadata", "title or artist is made of signs alone; tag the file")
     return TagFacts(
-        title=recording.title,
-        artist=recording.artist,
-        artists=recording.artists,
-        album=recording.album,
-        album_artist=recording.album_artist,
-        isrcs=recording.isrcs,
-        mbid=recording.mbid or "",
-        duration_ms=recording.duration_ms or 0,
-        low_confidence=recording.low_confidence,
-        embedded=embedded,
-        artist_key=keys["artist_key"],
-        alt_artist_key=keys["alt_artist_key"],
-        title_key=keys["title_key"],
-        album_key=keys["album_key"],
+        recording.title,
+        recording.artist,
+        recording.artists,
+        recording.album,
+        recording.album_artist,
+        recording.isrcs,
+        recording.mbid or "",
+        recording.duration_ms or 0,
+        recording.low_confidence,
+        embedded,
+        keys["artist_key"],
+        keys["alt_artist_key"],
+        keys["title_key"],
+        keys["album_key"],
     )
 
 
 def keys_of(recording: Recording) -> dict[str, str]:
     """Give the match keys: of title, album, the identifying artist and the other credit."""
-    artist_key = match_key(identity_artist(recording))
-    others = (match_key(name) for name in (track_artist(recording), recording.album_artist))
+    credit = recording.artist, recording.artists, recording.album_artist
+    artist_key, alt_artist_key = _artist_keys(*credit)
     return {
         "artist_key": artist_key,
-        "alt_artist_key": next((key for key in others if key and key != artist_key), ""),
+        "alt_artist_key": alt_artist_key,
         "title_key": match_key(recording.title),
-        "album_key": match_key(recording.album),
+        "album_key": _album_key(recording.album),
     }
+
+
+@lru_cache(maxsize=512)
+def names_text(artists: tuple[str, ...]) -> str:
+    """Give a list of artists as a column holds it."""
+    return _JSON.encode(artists)
 
 
 def stored_recording(row: Mapping[str, Any]) -> Recording:
@@ -136,6 +146,20 @@ def stored_recording(row: Mapping[str, Any]) -> Recording:
         mbid=row["mbid"] or None,
         low_confidence=bool(row["low_confidence"]),
     )
+
+
+@lru_cache(maxsize=512)
+def _artist_keys(artist: str, artists: tuple[str, ...], album_artist: str) -> tuple[str, str]:
+    """Give the keys of a credit; the songs of an album nearly always share it."""
+    credited = Recording(title="", artist=artist, artists=artists, album_artist=album_artist)
+    key = match_key(identity_artist(credited))
+    others = (match_key(name) for name in (track_artist(credited), album_artist))
+    return key, next((other for other in others if other and other != key), "")
+
+
+@lru_cache(maxsize=512)
+def _album_key(album: str) -> str:
+    return match_key(album)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -102,9 +102,16 @@ def plan_text(plan: ScanPlan) -> str:
         case "weekly":
             return f"every {plan.day} at {plan.at}"
         case "":
-            return f"every {plan.interval_s} s" if plan.interval_s else "once at start"
+            return f"every {_span(plan.interval_s)}" if plan.interval_s else "once at start"
         case frequency:
             return frequency
+
+
+def _span(seconds: int) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds % length == 0:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
 
 
 def _next_hour(now: datetime, zone: tzinfo) -> datetime:

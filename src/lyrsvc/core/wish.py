@@ -38,7 +38,9 @@ class Wish:
 
     ``has_sidecar`` says whether a sidecar stands at the spot now, or without a spot at
     the places the queue knows; None is not known. ``priority`` None means that of the
-    origin. ``detect`` is the explicit detection decision of a command line.
+    origin. ``detect`` is the explicit detection decision of a command line. ``names``
+    are the match keys of identifying artist and title, where they are known already.
+    ``by`` is who wishes, for the history; by default the origin.
     """
 
     recording: Recording
@@ -48,6 +50,8 @@ class Wish:
     priority: int | None = None
     detect: bool | None = None
     has_sidecar: bool | None = None
+    names: tuple[str, str] | None = None
+    by: str = ""
 
     @property
     def urgency(self) -> int:

@@ -2,8 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Final
 
 from lyrsvc.core.errors import FileFault
@@ -14,18 +13,9 @@ AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
-@contextmanager
-def open_audio(path: AnyPath) -> Iterator[ByteSource]:
+def open_audio(path: AnyPath) -> "OpenAudio":
     """Open a regular, non-empty file for reading; raise ``FileFault`` otherwise."""
-    fd = _open(path)
-    try:
-        found = os.fstat(fd)
-        _require_audio(found)  # the name may have changed hands since the first look
-        yield ByteSource(fd, found.st_size)
-    except OSError as failure:
-        raise fault_of(failure) from failure
-    finally:
-        os.close(fd)
+    return OpenAudio(path)
 
 
 def fault_of(failure: OSError) -> FileFault:
@@ -34,6 +24,34 @@ def fault_of(failure: OSError) -> FileFault:
         return FileFault("open_denied", "the file may not be read; check its permissions")
     cause = failure.strerror or type(failure).__name__
     return FileFault("io_error", f"the file cannot be read ({cause}); check the disk")
+
+
+class OpenAudio:
+    """An open file, closed at the end of its block; its troubles leave as a ``FileFault``."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, path: AnyPath) -> None:
+        self._fd = _open(path)
+
+    def __enter__(self) -> ByteSource:
+        try:
+            found = os.fstat(self._fd)
+            _require_audio(found)  # the name may have changed hands since the first look
+        except BaseException as failure:
+            self.__exit__(type(failure), failure, None)
+            raise
+        return ByteSource(self._fd, found.st_size)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._fd)
+        if isinstance(failure, OSError):
+            raise fault_of(failure) from failure
 
 
 def _open(path: AnyPath) -> int:

@@ -34,11 +34,15 @@ class View(Protocol):
         """Give these bytes, fewer where there are no more."""
         ...
 
+    def ahead(self, at: int, least: int) -> bytes:
+        """Give what is at hand from here on: so many bytes or more, fewer at the end."""
+        ...
+
 
 class ByteSource:
-    """An open regular file; remembers one window of it."""
+    """An open regular file; remembers its beginning, and one other window of it."""
 
-    __slots__ = ("_fd", "_left", "_start", "_window", "failure", "size")
+    __slots__ = ("_beginning", "_fd", "_left", "_start", "_window", "failure", "size")
 
     def __init__(self, fd: int, size: int, *, budget: int = BUDGET) -> None:
         self.size = size
@@ -46,13 +50,15 @@ class ByteSource:
         self._fd = fd
         self._left = budget
         self._start = 0
-        self._window = b""
+        self._window = self._beginning = b""
 
     def read(self, at: int, length: int) -> bytes:
         """Give exactly these bytes, or raise ``Truncated``."""
         begin = at - self._start
         if begin >= 0 <= length and begin + length <= len(self._window):
             return self._window[begin : begin + length]
+        if at >= 0 <= length and at + length <= len(self._beginning):
+            return self._beginning[at : at + length]
         if at < 0 or length < 0 or at + length > self.size:
             raise Truncated
         found = self._fetch(at, length)
@@ -64,6 +70,18 @@ class ByteSource:
         """Give these bytes, fewer where the file ends."""
         at = max(at, 0)
         return self.read(at, max(0, min(length, self.size - at))) if at < self.size else b""
+
+    def ahead(self, at: int, least: int) -> bytes:
+        """Give what one read of the disk brings from here on: so many bytes, or up to the end."""
+        least = min(least, self.size - at)
+        if at < 0 or least <= 0:
+            return b""
+        begin = at - self._start
+        if begin >= 0 and len(self._window) - begin >= least:
+            return self._window[begin:]
+        if len(self._beginning) - at >= least:
+            return self._beginning[at:]
+        return self._fetch(at, least)
 
     def again(self, budget: int) -> "ByteSource":
         """Give the same file with a budget of its own."""
@@ -81,6 +99,8 @@ class ByteSource:
             raise
         if length <= WINDOW:
             self._start, self._window = at, found
+            if at == 0:
+                self._beginning = found
         return found
 
 
@@ -103,6 +123,10 @@ class MemoryView:
     def peek(self, at: int, length: int) -> bytes:
         """Give these bytes, fewer where there are no more."""
         return self._data[at : at + length]
+
+    def ahead(self, at: int, least: int) -> bytes:
+        """Give these bytes and a window full behind them, fewer where there are no more."""
+        return self._data[at : at + max(least, WINDOW)]
 
 
 class BoundedFile(io.RawIOBase):

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from lyrsvc.files.adts_frames import is_adts
 from lyrsvc.files.asf_objects import HEADER as ASF_HEADER
 from lyrsvc.files.byte_source import ByteSource
-from lyrsvc.files.id3_frames import HEADER, tag_size
+from lyrsvc.files.id3_frames import tag_size
 
 
 class Container(StrEnum):
@@ -36,6 +36,7 @@ class Sniffed(NamedTuple):
     at: int
 
 
+_LOOK: Final = 16
 _STACKED: Final = 8
 """Some programs put one ID3 tag before another instead of replacing it."""
 _FIRST: Final = {
@@ -63,8 +64,7 @@ _THIRD: Final = {b"WAVE": Container.WAV, b"AIFF": Container.AIFF, b"AIFC": Conta
 
 def sniff(source: ByteSource, suffix: str) -> Sniffed | None:
     """Tell what a file is; ``suffix`` is the lower-case extension without its dot."""
-    at = _behind_tags(source)
-    head = source.peek(at, 16)
+    at, head = _behind_tags(source)
     container = _FIRST.get(head[:4]) or _SECOND.get(head[4:8]) or _THIRD.get(head[8:12])
     if container is not None:
         return Sniffed(container, at)
@@ -75,13 +75,13 @@ def sniff(source: ByteSource, suffix: str) -> Sniffed | None:
     return None
 
 
-def _behind_tags(source: ByteSource) -> int:
-    at = 0
-    if source.peek(0, 3) != b"ID3":
-        return at
+def _behind_tags(source: ByteSource) -> tuple[int, bytes]:
+    """Give where the leading ID3 tags end, and the first bytes there."""
+    at, head = 0, source.peek(0, _LOOK)
     for _ in range(_STACKED):
-        size = tag_size(source.peek(at, HEADER))
+        size = tag_size(head)
         if size == 0 or at + size > source.size:
             break
         at += size
-    return at
+        head = source.peek(at, _LOOK)
+    return at, head

@@ -23,6 +23,8 @@ class EmbeddedLyrics:
 
 def find_embedded(raw: RawTags) -> EmbeddedLyrics | None:
     """Choose the best lyrics among the tags: timed frames, then timed text, then plain text."""
+    if not raw.timed and not any(map(raw.values.get, raw.family.words)):
+        return None
     for frame in raw.timed:
         cues = _frame_cues(frame, raw.frame_ms)
         if cues:

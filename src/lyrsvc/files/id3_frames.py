@@ -3,6 +3,7 @@
 import struct
 import zlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from lyrsvc.files.byte_source import MemoryView, Truncated, Unreasonable, View
@@ -25,6 +26,14 @@ _MODERN: Final = {
     b"SLT": b"SYLT",
 }
 _ENCODINGS: Final = ("latin-1", "utf-16", "utf-16-be", "utf-8")
+_UTF8: Final = 3
+_MARK: Final = "\ufeff"
+_MARK_8: Final = _MARK.encode()
+_MARKS_16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""The byte order mark as text and as bytes; some writers put it where none belongs."""
+_LONGEST_DESCRIPTION: Final = 96
+"""Bytes that tell every wanted description, in any encoding and behind any mark."""
+_HEAD: Final = struct.Struct(">4sIH").unpack_from
 
 
 @dataclass(slots=True)
@@ -33,13 +42,6 @@ class Id3Tag:
 
     values: dict[str, list[str]] = field(default_factory=dict)
     timed: list[TimedFrame] = field(default_factory=list)
-
-
-class _Frame(NamedTuple):
-    name: bytes
-    at: int
-    size: int
-    flags: int
 
 
 def tag_size(head: bytes) -> int:
@@ -62,55 +64,77 @@ def read_id3(view: View, at: int, caps: dict[str, int], *, timed: bool = False) 
         view, start, end = _resynchronised(view, start, end)
     if flags & 0x40 and version > 2:
         start += _extended_size(view, start, version)
-    reader = _FrameReader(view, version, caps, timed=timed)
+    reader = _FrameReader(view, version, caps, _wanted(tuple(caps), timed=timed))
     if flags & 0x80:
         reader.unsynchronised = version == 4
     return reader.read(start, end)
 
 
+class _Wanted(NamedTuple):
+    """The frames that are wanted, by name; of those with a description also by that.
+
+    A description is compared as bytes, for most frames of a well-kept file have one
+    that nobody asks for: each form it may have, in lower case and with its end.
+    """
+
+    keys: dict[bytes, str]
+    descriptions: dict[int, tuple[bytes, ...]]
+
+
+@lru_cache(maxsize=16)
+def _wanted(caps: tuple[str, ...], *, timed: bool) -> _Wanted:
+    keys = {key[:4].upper().encode(): key for key in caps}
+    if timed:
+        keys[b"SYLT"] = "sylt"
+    described = [key.removeprefix("txxx:") + "\0" for key in caps if key.startswith("txxx:")]
+    narrow = tuple(each.encode() for each in described)
+    little = tuple(each.encode("utf-16-le") for each in described)
+    big = tuple(each.encode("utf-16-be") for each in described)
+    return _Wanted(keys, {0: narrow, 1: little + big, 2: big, 3: narrow})
+
+
 class _FrameReader:
     """Walks the frames of one tag."""
 
-    def __init__(self, view: View, version: int, caps: dict[str, int], *, timed: bool) -> None:
+    __slots__ = ("_caps", "_found", "_version", "_view", "_wanted", "unsynchronised")
+
+    def __init__(self, view: View, version: int, caps: dict[str, int], wanted: _Wanted) -> None:
         self.unsynchronised = False
         self._view = view
         self._version = version
         self._caps = caps
-        self._timed = timed
-        self._names = {key[:4].upper().encode() for key in caps}
+        self._wanted = wanted
         self._found = Id3Tag()
 
     def read(self, at: int, end: int) -> Id3Tag:
+        """Walk over what one look ahead brings, and look again where it ends."""
+        version, view, keys = self._version, self._view, self._wanted.keys
+        width, unpack = (6, _old_head) if version == 2 else (HEADER, _HEAD)
+        base, window = at, b""
         for _ in range(MOST_ENTRIES):
-            frame = self._frame(at, end)
-            if frame is None:
+            if at + width > end:
                 return self._found
-            self._take(frame)
-            at = frame.at + frame.size
+            if at + width > base + len(window):
+                base, window = at, view.ahead(at, width)
+            name, size, flags = unpack(window, at - base)
+            if name not in keys and not _is_name(name):
+                return self._found  # padding, or damage behind which nothing can be found
+            if version == 4 and size > 0x7F:
+                size = self._size(size, at + width, end)
+            at += width
+            if at + size > end:
+                return self._found
+            if 0 < size <= LYRICS_CAP and name in keys:
+                inside = at - base
+                body = window[inside : inside + size]
+                self._take(name, body if len(body) == size else view.read(at, size), flags)
+            at += size
         raise Unreasonable("an ID3 tag with too many frames")
 
-    def _frame(self, at: int, end: int) -> _Frame | None:
-        width = 6 if self._version == 2 else 10
-        if at + width > end:
-            return None
-        head = self._view.read(at, width)
-        if not _is_name(head[: 3 if width == 6 else 4]):
-            return None  # padding, or damage behind which nothing can be found
-        if width == 6:
-            name, size, flags = head[:3], int.from_bytes(head[3:6], "big"), 0
-        else:
-            name, flags = head[:4], int.from_bytes(head[8:10], "big")
-            size = self._size(head[4:8], at + width, end)
-        if at + width + size > end:
-            return None
-        return _Frame(_MODERN.get(name, name), at + width, size, flags)
-
-    def _size(self, raw: bytes, at: int, end: int) -> int:
-        plain = int.from_bytes(raw, "big")
-        if self._version == 3 or plain < 0x80:
-            return plain
-        size = _synchsafe(raw)
-        # Some writers of 2.4 forgot that sizes are synchsafe: believe what leads to a frame.
+    def _size(self, plain: int, at: int, end: int) -> int:
+        """Give the size a frame of 2.4 means: some writers forgot that sizes are synchsafe."""
+        size = _synchsafe(plain.to_bytes(4, "big"))
+        # Believe what leads to a frame.
         if not self._leads_on(at + size, end) and self._leads_on(at + plain, end):
             return plain
         return size
@@ -121,18 +145,19 @@ class _FrameReader:
         name = self._view.read(at, 4)
         return _is_name(name) or name == b"\0\0\0\0"
 
-    def _take(self, frame: _Frame) -> None:
-        is_timed = frame.name == b"SYLT" and self._timed
-        if not (is_timed or frame.name in self._names) or frame.size > LYRICS_CAP:
-            return
-        body = self._body(frame)
+    def _take(self, name: bytes, body: bytes, flags: int) -> None:
+        if flags or self.unsynchronised:
+            body = self._unpacked(body, flags)
         if not body:
             return
-        if is_timed:
+        if name == b"SYLT":
             self._take_timed(body)
             return
-        key, values, size = _READERS.get(frame.name, _text_frame)(frame.name, body)
-        if key in self._caps and size <= self._caps[key]:
+        if name == b"TXXX" and not self._is_described_so(body):
+            return
+        reader = _READERS.get(name)
+        key, values = reader(body) if reader else (self._wanted.keys[name], _texts(body))
+        if len(body) <= self._caps.get(key, -1):
             self._found.values.setdefault(key, []).extend(values)
 
     def _take_timed(self, body: bytes) -> None:
@@ -140,31 +165,46 @@ class _FrameReader:
         if frame is not None:
             self._found.timed.append(frame)
 
-    def _body(self, frame: _Frame) -> bytes:
-        body = self._view.read(frame.at, frame.size)
+    def _is_described_so(self, body: bytes) -> bool:
+        """Tell whether the description is a wanted one; no text is made of any other."""
+        head = body[1:_LONGEST_DESCRIPTION].lower()
+        while head[:2] in _MARKS_16 or head[:3] == _MARK_8:
+            head = head[2 if head[:2] in _MARKS_16 else 3 :]
+        return head.startswith(self._wanted.descriptions.get(body[0], ()))
+
+    def _unpacked(self, body: bytes, flags: int) -> bytes:
         if self._version == 4:
-            return _unpacked_v4(body, frame.flags, unsynchronised=self.unsynchronised)
-        return _unpacked_v3(body, frame.flags)
+            return _unpacked_v4(body, flags, unsynchronised=self.unsynchronised)
+        return _unpacked_v3(body, flags)
 
 
-def _text_frame(name: bytes, body: bytes) -> tuple[str, list[str], int]:
-    return name.decode("ascii").lower(), _split(_decode(body[0], body[1:])), len(body)
+def _old_head(window: bytes, at: int) -> tuple[bytes, int, int]:
+    """Read the head of a frame of 2.2, its name put into what it is today."""
+    name, size = window[at : at + 3], window[at + 3 : at + 6]
+    if len(size) < 3:
+        raise Truncated
+    return _MODERN.get(name, name), int.from_bytes(size, "big"), 0
 
 
-def _user_text_frame(_name: bytes, body: bytes) -> tuple[str, list[str], int]:
+def _texts(body: bytes) -> list[str]:
+    text = _decode(body[0], body[1:])
+    return [text.removeprefix(_MARK)] if "\0" not in text else _split(text)
+
+
+def _user_text_frame(body: bytes) -> tuple[str, list[str]]:
     description, *values = _decode(body[0], body[1:]).split("\0")
-    return f"txxx:{_bare(description).lower()}", [_bare(each) for each in values], len(body)
+    return f"txxx:{_bare(description).lower()}", [_bare(each) for each in values]
 
 
-def _file_id_frame(_name: bytes, body: bytes) -> tuple[str, list[str], int]:
+def _file_id_frame(body: bytes) -> tuple[str, list[str]]:
     owner, _, identifier = body.partition(b"\0")
     key = f"ufid:{owner.decode('latin-1').lower()}"
-    return key, [identifier.decode("latin-1")], len(body)
+    return key, [identifier.decode("latin-1")]
 
 
-def _lyrics_frame(_name: bytes, body: bytes) -> tuple[str, list[str], int]:
+def _lyrics_frame(body: bytes) -> tuple[str, list[str]]:
     _description, text = _cut(body[0], body[4:])
-    return "uslt", [_bare(_decode(body[0], text)).rstrip("\0")], len(body)
+    return "uslt", [_bare(_decode(body[0], text)).rstrip("\0")]
 
 
 _READERS: Final = {b"TXXX": _user_text_frame, b"UFID": _file_id_frame, b"USLT": _lyrics_frame}
@@ -195,6 +235,8 @@ def _cut(encoding: int, data: bytes) -> tuple[bytes, bytes]:
 
 
 def _decode(encoding: int, data: bytes) -> str:
+    if encoding == _UTF8:
+        return data.decode("utf-8", "replace")
     if encoding >= len(_ENCODINGS):
         return ""
     if encoding == 1 and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
@@ -209,7 +251,7 @@ def _split(text: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    return text.removeprefix("\ufeff")
+    return text.removeprefix(_MARK)
 
 
 def _is_name(name: bytes) -> bool:

@@ -2,13 +2,15 @@
 
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from lyrsvc.files.byte_source import ByteSource, Truncated, Unreasonable
 from lyrsvc.files.tag_table import MOST_ENTRIES, MP4, RawTags, Wish
 
 _HEAD: Final = struct.Struct(">I4s").unpack_from
-_FREEFORM: Final = "----"
+_LONG: Final = struct.Struct(">Q").unpack_from
+_FREEFORM: Final = b"----"
 _UTF16: Final = b"\0\0\0\2"
 
 
@@ -35,13 +37,16 @@ def read_mp4(source: ByteSource, at: int, wish: Wish) -> RawTags:
 
 
 def _children(source: ByteSource, at: int, end: int) -> Iterator[_Atom]:
+    base, window = at, b""
     for _ in range(MOST_ENTRIES):
         if at + 8 > end:
             return
-        size, name = _HEAD(source.read(at, 8))
+        if at + 16 > base + len(window):
+            base, window = at, source.ahead(at, 16)
+        size, name = _HEAD(window, at - base)
         start = at + 8
         if size == 1:
-            size, start = struct.unpack(">Q", source.read(start, 8))[0], start + 8
+            (size,), start = _LONG(window, start - base), start + 8
         elif size == 0:
             size = end - at
         if size < start - at:
@@ -82,15 +87,35 @@ def _take_tags(
     items = _child(source, _Atom(b"", meta.at + (0 if bare else 4), meta.end), b"ilst")
     if items is None:
         return
-    largest = max(caps.values())
+    largest, names, freeforms = max(caps.values()), *_wanted(tuple(caps))
     for item in _children(source, items.at, items.end):
-        size = item.end - item.at
-        name = item.name.decode("latin-1").lower()
-        if size > largest or not (name in caps or name == _FREEFORM):
+        kind, size = item.name.lower(), item.end - item.at
+        if size > largest or kind not in names:
             continue
-        name, texts = _item_texts(source.read(item.at, size), name)
+        body = source.read(item.at, size)
+        if kind == _FREEFORM and _plain_name(body) not in freeforms:
+            continue
+        name, texts = _item_texts(body, kind.decode("latin-1"))
         if name in caps and size <= caps[name]:
             values.setdefault(name, []).extend(texts)
+
+
+@lru_cache(maxsize=16)
+def _wanted(caps: tuple[str, ...]) -> tuple[frozenset[bytes], frozenset[bytes | None]]:
+    """Give the names of wanted atoms, and the last parts of wanted freeform names."""
+    names = {key.encode("latin-1") for key in caps if not key.startswith("----")}
+    lasts = {key.rpartition(":")[2].encode("latin-1") for key in caps if key.startswith("----")}
+    return frozenset(names | {_FREEFORM}), frozenset((*lasts, None))
+
+
+def _plain_name(body: bytes) -> bytes | None:
+    """Give the name in a freeform atom of the common shape, None where it has another."""
+    if body[4:8] != b"mean" or len(body) < 8:
+        return None
+    at = int.from_bytes(body[:4], "big")
+    if body[at + 4 : at + 8] != b"name":
+        return None
+    return body[at + 12 : at + int.from_bytes(body[at : at + 4], "big")].lower()
 
 
 def _item_texts(body: bytes, name: str) -> tuple[str, list[str]]:

@@ -77,6 +77,9 @@ def parse_frame(head: bytes, at: int = 0) -> MpegFrame | None:
 
 
 def _first_frame(source: ByteSource, at: int) -> MpegFrame | None:
+    frame = parse_frame(source.peek(at, 4), at)  # where nearly every stream begins
+    if frame is not None and _continues(source, frame):
+        return frame
     end = min(source.size, at + _SEARCHED)
     while at < end:
         frame = _find(source, at, min(_STEP, end - at))

@@ -3,10 +3,10 @@
 import struct
 from typing import Final
 
-from lyrsvc.files.byte_source import ByteSource
+from lyrsvc.files.byte_source import WINDOW, ByteSource
 
-_TAILS: Final = (64 * 1024, 1024 * 1024)
-"""A page is at most 64 KiB; the longer look is for files with something appended."""
+_TAILS: Final = (WINDOW, 64 * 1024, 1024 * 1024)
+"""Most pages are short, none has more than 64 KiB; the longest look is for appended things."""
 _NO_PACKET_ENDS: Final = -1
 
 

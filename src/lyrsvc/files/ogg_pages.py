@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from lyrsvc.files.byte_source import ByteSource, Truncated, Unreasonable
+from lyrsvc.files.byte_source import WINDOW, ByteSource, Truncated, Unreasonable
 from lyrsvc.files.ogg_length import last_granule
 from lyrsvc.files.tag_table import MOST_ENTRIES, VORBIS, RawTags, Wish
 from lyrsvc.files.vorbis_comments import read_comments, stream_length
@@ -81,6 +81,10 @@ class PacketView:
             parts.append(self._source.read(begin + at - start, taken))
             at, length = at + taken, length - taken
         return b"".join(parts)
+
+    def ahead(self, at: int, least: int) -> bytes:
+        """Give these bytes and a window full behind them, fewer where the packet ends."""
+        return self.peek(at, max(least, WINDOW))
 
     def _follow(self) -> bool:
         """Add the next page; a segment below 255 bytes ends the packet."""

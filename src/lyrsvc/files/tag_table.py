@@ -45,6 +45,11 @@ class Family:
     synced_lyrics: Keys = ()
     lyrics: Keys = ()
 
+    @property
+    def words(self) -> Keys:
+        """Name every tag that may hold lyrics."""
+        return self.synced_lyrics + self.lyrics
+
     def caps(self, wish: Wish) -> dict[str, int]:
         """Give every wanted key with the size above which its value is skipped."""
         return _CAPS[self.name, wish.enrich, wish.embedded]
@@ -80,13 +85,17 @@ class RawTags:
 
     def has(self, keys: Keys) -> bool:
         """Tell whether any of these keys has more than blanks."""
-        return any(value.strip(" \t\r\n\0") for value in self.listed(keys))
+        for key in keys:
+            for value in self.values.get(key, ()):
+                if value.strip(" \t\r\n\0"):
+                    return True
+        return False
 
     @property
     def named(self) -> bool:
         """Tell whether both title and artist are there."""
         family = self.family
-        return self.has(family.title) and self.has(family.artist + family.credits)
+        return self.has(family.title) and (self.has(family.artist) or self.has(family.credits))
 
 
 ID3: Final = Family(

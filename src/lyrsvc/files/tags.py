@@ -25,7 +25,7 @@ from lyrsvc.files.byte_source import ByteSource, Unreasonable
 from lyrsvc.files.containers import Container, Sniffed, sniff
 from lyrsvc.files.embedded import EmbeddedLyrics, find_embedded
 from lyrsvc.files.fast_tags import knows, read_fast
-from lyrsvc.files.tag_table import RawTags, Wish
+from lyrsvc.files.tag_table import Keys, RawTags, Values, Wish
 
 READER_VERSION: Final = 1
 """Raise it when a change here should make every file be read once more."""
@@ -36,7 +36,7 @@ _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _LONGEST_S: Final = 30 * 24 * 3600
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class TagRead:
     """The tags of one file; ``artist`` is for display, ``artists`` the credited list."""
 
@@ -92,24 +92,42 @@ def to_recording(tags: TagRead, path: AnyPath, root: AnyPath | None = None) -> R
     )
 
 
+def named_recording(tags: TagRead) -> Recording | None:
+    """Make the recording of tags that say title and artist, wherever the file lies."""
+    if not (tags.title and tags.artist):
+        return None
+    return Recording(
+        title=tags.title,
+        artist=tags.artist,
+        artists=tags.artists or (tags.artist,),
+        album_artist=tags.album_artist,
+        album=tags.album,
+        duration_ms=tags.duration_ms,
+        isrcs=tags.isrcs,
+        mbid=tags.mbid,
+    )
+
+
 def interpret(raw: RawTags, wish: Wish, reader: str) -> TagRead:
     """Give native tags their meaning by the table."""
-    family = raw.family
-    artists = _names(raw, family.credits)
+    family, values = raw.family, raw.values
+    artists = _names(values, family.credits)
     if len(artists) < family.least_credits:
-        artists = _names(raw, family.artist) or artists
-    return TagRead(
-        title=_first(raw, family.title),
+        artists = _names(values, family.artist) or artists
+    tags = TagRead(
+        title=_first(values, family.title),
         artist="; ".join(artists),
         artists=artists,
-        album=_first(raw, family.album),
-        album_artist="; ".join(_names(raw, family.album_artist)),
-        isrcs=read_isrcs(raw.listed(family.isrc)) if wish.enrich else (),
-        mbid=_mbid(raw.listed(family.mbid)) if wish.enrich else None,
-        duration_ms=_milliseconds(raw.duration_s) if wish.enrich else None,
+        album=_first(values, family.album),
+        album_artist="; ".join(_names(values, family.album_artist)),
         embedded=find_embedded(raw) if wish.embedded else None,
         reader=reader,
     )
+    if wish.enrich:
+        tags.isrcs = read_isrcs(raw.listed(family.isrc))
+        tags.mbid = _mbid(raw.listed(family.mbid))
+        tags.duration_ms = _milliseconds(raw.duration_s)
+    return tags
 
 
 def clean_name(text: str) -> str:
@@ -173,10 +191,12 @@ def _broken() -> FileFault:
     return FileFault("bad_container", "the file is damaged or not what its name says; replace it")
 
 
-def _names(raw: RawTags, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _names(values: Values, keys: Keys) -> tuple[str, ...]:
     """Give the names of the first key that has any; equal ones collapse."""
     for key in keys:
-        pieces = (piece for value in raw.values.get(key, ()) for piece in _pieces(value))
+        if key not in values:
+            continue
+        pieces = [piece for value in values[key] for piece in _pieces(value)]
         names = dict.fromkeys(filter(None, map(clean_name, pieces)))
         if names:
             return tuple(names)
@@ -187,8 +207,12 @@ def _pieces(value: str) -> list[str]:
     return value.replace("\0", "; ").split("; ")
 
 
-def _first(raw: RawTags, keys: tuple[str, ...]) -> str:
-    return next(filter(None, map(clean_name, raw.listed(keys))), "")
+def _first(values: Values, keys: Keys) -> str:
+    for key in keys:
+        for value in values.get(key, ()):
+            if name := clean_name(value):
+                return name
+    return ""
 
 
 def _mbid(values: Iterable[str]) -> str | None:

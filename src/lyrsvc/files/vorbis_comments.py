@@ -1,13 +1,13 @@
 """Vorbis comments, and the FLAC blocks they stand in."""
 
 import struct
+from functools import lru_cache
 from typing import Final
 
 from lyrsvc.files.byte_source import Truncated, Unreasonable, View
 from lyrsvc.files.tag_table import MOST_ENTRIES, VORBIS, RawTags, Wish
 
 _LONGEST_KEY: Final = 64
-_WINDOW: Final = 8 * 1024
 _UINT: Final = struct.Struct("<I").unpack_from
 _STREAMINFO: Final = 0
 _COMMENTS: Final = 4
@@ -44,6 +44,7 @@ def stream_length(info: bytes) -> float | None:
 def read_comments(view: View, at: int, end: int, caps: dict[str, int]) -> dict[str, list[str]]:
     """Read the wanted comments between two positions."""
     values: dict[str, list[str]] = {}
+    wanted = _wanted(tuple(caps))
     at += 4 + _number(view, at)
     count = _number(view, at)
     if count > MOST_ENTRIES:
@@ -51,24 +52,27 @@ def read_comments(view: View, at: int, end: int, caps: dict[str, int]) -> dict[s
     at += 4
     base, window = at, b""
     for _ in range(count):
-        if at + 4 + _LONGEST_KEY > base + len(window):
-            base, window = at, view.peek(at, _WINDOW)
-            if len(window) < 4:
-                raise Truncated
-        (size,) = _UINT(window, at - base)
-        at += 4
-        if at + size > end:
-            raise Truncated
         inside = at - base
+        if inside + 4 + _LONGEST_KEY > len(window):
+            base, window, inside = at, view.ahead(at, 4 + _LONGEST_KEY), 0
+        (size,) = _UINT(window, inside)
+        at += 4 + size
+        if at > end:
+            raise Truncated
+        inside += 4
         sign = window.find(b"=", inside, inside + min(size, _LONGEST_KEY))
-        key = window[inside:sign].decode("ascii", "replace").lower() if sign >= 0 else ""
-        if size <= caps.get(key, -1):
+        key = wanted.get(window[inside:sign].lower()) if sign >= 0 else None
+        if key is not None and size <= caps[key]:
             value = window[sign + 1 : inside + size]
             if inside + size > len(window):
                 value = view.read(base + sign + 1, inside + size - sign - 1)
             values.setdefault(key, []).append(value.decode("utf-8", "replace"))
-        at += size
     return values
+
+
+@lru_cache(maxsize=16)
+def _wanted(keys: tuple[str, ...]) -> dict[bytes, str]:
+    return {key.encode(): key for key in keys}
 
 
 def _number(view: View, at: int) -> int:

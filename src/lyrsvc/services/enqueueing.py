@@ -5,10 +5,9 @@ twice. What a wish does to an item is decided in :mod:`lyrsvc.core.merging`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from lyrsvc.core import merging, placing, requeueing
 from lyrsvc.core.credits import identity_artist
@@ -21,7 +20,7 @@ from lyrsvc.core.item import (
     TargetStatus,
     WorkItem,
 )
-from lyrsvc.core.keys import duration_bucket, match_key
+from lyrsvc.core.keys import duration_bucket
 from lyrsvc.core.merging import Decision, Effect, Step, TargetStep
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.ptext import clean_text
@@ -29,8 +28,10 @@ from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.sidecar_names import numbered, query_stem
 from lyrsvc.core.waiting import ready_key
 from lyrsvc.core.wish import Spot, Wish
+from lyrsvc.services.fresh_placing import place_fresh
+from lyrsvc.services.placement import Overrides, Placed, Terms
 from lyrsvc.services.routing import route_of
-from lyrsvc.store import history, libraries, lyrics_cache, scan_links, targets, work_items
+from lyrsvc.store import history, lyrics_cache, scan_links, targets, work_items
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.database import Database
 from lyrsvc.store.lyrics_cache import CacheKey
@@ -38,32 +39,12 @@ from lyrsvc.store.lyrics_cache import CacheKey
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
 
+T = TypeVar("T")
+
+__all__ = ["Enqueuer", "Placed", "Terms", "enqueue"]
+
 WEBHOOK_WAIT_S: Final = 10.0
 _URGENT_STEPS: Final = frozenset({Step.HASTEN, Step.BOOST, Step.REOPEN, Step.SEEK})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
-    """What holds for every wish of a call: the time, the lanes, the defaults."""
-
-    now: datetime
-    chance: Random
-    output_dir: str
-    provider_set_version: int = 0
-    detect_default: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Placed:
-    """What a wish came to, and where.
-
-    The inventory links its row to the target and gives it ``row_status``.
-    """
-
-    effect: Effect
-    item_id: int | None = None
-    target_id: int | None = None
-    row_status: Status = Status.PENDING
 
 
 class Enqueuer:
@@ -91,11 +72,23 @@ class Enqueuer:
         self._wake()
         return placed
 
+    def within(self, operation: "Callable[[Tx, Terms], T]", *, bulk: bool = False) -> T:
+        """Run an operation that enqueues beside other changes, then wake the worker."""
+        terms = self._terms(self._clock.now())
+        answer = self._db.write(lambda tx: operation(tx, terms), bulk=bulk)
+        self._wake()
+        return answer
+
 
 def enqueue(tx: "Tx", wishes: Iterable[Wish], terms: Terms) -> list[Placed]:
     """Enqueue wishes inside an operation, so that inventory rows can go with them."""
+    wishes = list(wishes)
     desk = _Desk(tx, terms)
-    placed = [desk.place(wish) for wish in wishes]
+    fresh = place_fresh(tx, wishes, terms, desk.tally)
+    placed = [
+        desk.noted(one, wish) if one else desk.place(wish)
+        for one, wish in zip(fresh, wishes, strict=True)
+    ]
     desk.tally.write(tx, now=terms.now)
     return placed
 
@@ -106,12 +99,11 @@ class _Desk:
     def __init__(self, tx: "Tx", terms: Terms) -> None:
         self._tx = tx
         self._terms = terms
-        self._overrides: dict[int, bool | None] | None = None
+        self._overrides = Overrides(tx)
         self.tally = Tally()
 
     def place(self, wish: Wish) -> Placed:
-        artist_key = match_key(identity_artist(wish.recording))
-        title_key = match_key(wish.recording.title)
+        artist_key, title_key = placing.names_of(wish)
         if not artist_key or not title_key:
             return Placed(effect=Effect.SKIPPED)
         owned = targets.find(self._tx, wish.spot.out_dir, wish.spot.out_stem) if wish.spot else None
@@ -135,6 +127,12 @@ class _Desk:
             # Read anew: placing may have changed or removed some of them.
             others = work_items.namesakes(self._tx, artist_key, title_key)
             self._boost((one for one in others if one.id != placed.item_id), wish)
+        return placed
+
+    def noted(self, placed: Placed, wish: Wish) -> Placed:
+        """Remember a new item; a first scan would only repeat what the inventory says."""
+        if wish.origin.urgent and placed.item_id is not None:
+            self._remember(work_items.get(self._tx, placed.item_id), wish)
         return placed
 
     def _place_everywhere(self, items: Sequence[WorkItem], wish: Wish) -> Placed:
@@ -180,7 +178,7 @@ class _Desk:
         terms, recording = self._terms, wish.recording
         target = self._first_target(wish, owned)
         detect, origin = decide_detection(
-            wish.detect, [self._override(target.library_id)], default=terms.detect_default
+            wish.detect, [self._overrides.of(target.library_id)], default=terms.detect_default
         )
         cached = CacheKey(
             artist_key=key[0], title_key=key[1], duration_ms=recording.duration_ms or 0
@@ -212,9 +210,8 @@ class _Desk:
         )
         item_id = work_items.insert(self._tx, item, self.tally, now=terms.now)
         target = self._write_target(replace(target, item_id=item_id))
-        if wish.origin.urgent:  # a first scan would only repeat what the inventory says
-            self._remember(replace(item, id=item_id), wish)
-        return Placed(effect=Effect.ENQUEUED, item_id=item_id, target_id=target.id)
+        placed = Placed(effect=Effect.ENQUEUED, item_id=item_id, target_id=target.id)
+        return self.noted(placed, wish)
 
     def _first_target(self, wish: Wish, owned: Target | None) -> Target:
         if wish.spot is None:
@@ -308,7 +305,7 @@ class _Desk:
         """Decide anew about detection, route and, when it is due now, the provider set."""
         detect, origin = decide_detection(
             wish.detect,
-            [self._override(target.library_id) for target in stand],
+            [self._overrides.of(target.library_id) for target in stand],
             default=self._terms.detect_default,
         )
         version = item.provider_set_version
@@ -333,17 +330,9 @@ class _Desk:
             after = merging.apply(item, plain, Decision(step), now=terms.now, chance=terms.chance)
             work_items.save(self._tx, item, after, self.tally, now=terms.now)
 
-    def _override(self, library_id: int | None) -> bool | None:
-        if library_id is None:
-            return None
-        if self._overrides is None:
-            known = libraries.all_libraries(self._tx)
-            self._overrides = {library.id: library.detect_instrumental for library in known}
-        return self._overrides.get(library_id)
-
     def _remember(self, item: WorkItem, wish: Wish) -> None:
         library_id = wish.spot.library_id if wish.spot else None
-        note = history.Note(by=str(wish.origin), library_id=library_id)
+        note = history.Note(by=wish.by or str(wish.origin), library_id=library_id)
         history.add(self._tx, item, history.Happening.ENQUEUED, note, now=self._terms.now)
 
 

@@ -5,12 +5,13 @@ while the next is gathered; nothing waits for the end of the run, so the worker
 begins with the first batch.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.merging import Effect
 from lyrsvc.core.ports import Clock
@@ -34,9 +35,14 @@ if TYPE_CHECKING:
     from lyrsvc.store.database import Tx
     from lyrsvc.store.writing import Pending
 
-MOST: Final = 100
-"""Rows of one bulk operation: few enough that a webhook hardly waits behind one."""
+MOST: Final = 500
+FEWEST: Final = 16
+FIRST: Final = 100
+"""Rows of one bulk operation: as many as the database writes in ``HELD_S``."""
+HELD_S: Final = 0.02
+"""So long a bulk operation may keep the writer; a webhook waits behind one at most."""
 EVERY_S: Final = 1.0
+_TICK_S: Final = 1e-6
 _WAIT_S: Final = 30.0
 
 
@@ -47,6 +53,9 @@ class Written:
     enqueued: int = 0
     from_cache: int = 0
     reopened: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    """How long the writer was kept, and for how many rows."""
 
 
 class ScanBatches:
@@ -70,14 +79,14 @@ class ScanBatches:
         self._errors: list[tuple[Folder, str]] = []
         self._under_way: deque[Pending[Written]] = deque()
         self._sent_at = clock.monotonic()
-        self._dir_ids: dict[str, int] = {}
+        self._most = FIRST
 
     def add(self, change: Change) -> None:
         """Take one change in; one that changes nothing is let go."""
         if change.is_idle:
             return
         self._changes.append(change)
-        if len(self._changes) >= MOST:
+        if len(self._changes) >= self._most:
             self.send()
 
     def add_error(self, folder: Folder, error: str) -> None:
@@ -115,6 +124,7 @@ class ScanBatches:
         counts.enqueued += written.enqueued
         counts.from_cache += written.from_cache
         counts.reopened += written.reopened
+        self._most = fitting(self._most, written)
         self._wake()
 
     def _operation(
@@ -125,54 +135,93 @@ class ScanBatches:
         terms = self._terms(self._clock.now())
 
         def write(tx: "Tx") -> Written:
-            for folder, error in errors:
-                dir_id = self._dir_id(tx, library_id, folder, terms.now)
-                scan_dirs.set_error(tx, dir_id, error, now=terms.now)
-            written = self._write(tx, changes, library_id, terms)
+            began = time.monotonic()
+            _note_errors(tx, errors, library_id, terms.now)
+            written = _write(tx, changes, library_id, terms)
             scan_runs.save_counts(tx, run_id, counters)
+            written.rows, written.seconds = len(changes), time.monotonic() - began
             return written
 
         return write
 
-    def _write(self, tx: "Tx", changes: Sequence[Change], library_id: int, terms: Terms) -> Written:
-        """Write rows and wishes; what somebody else changed meanwhile is left to the next scan."""
-        valid = [change for change in changes if _is_valid(tx, change)]
-        wishful = [change for change in valid if change.wish is not None]
-        placed = enqueue(tx, [change.wish for change in wishful if change.wish], terms)
-        written = Written()
-        for change, place in zip(wishful, placed, strict=True):
-            _link(tx, change, place, written)
-            _take_siblings_along(tx, change)
-        tally = Tally()
-        fresh: list[dict[str, Any]] = []
-        for change in valid:
-            _follow_stem(tx, change)
-            before = change.finding.row
-            if before is None:
-                dir_id = self._dir_id(tx, library_id, change.finding.folder, terms.now)
-                fresh.append({**change.row, "dir_id": dir_id})
-            else:
-                scan_results.update(tx, before, change.row, tally, now=terms.now)
-            _adopt(tx, change, now=terms.now)
-        scan_results.insert_many(tx, fresh, tally, now=terms.now)
-        tally.write(tx, now=terms.now)
-        return written
 
-    def _dir_id(self, tx: "Tx", library_id: int, folder: Folder, now: datetime) -> int:
-        if folder.dir_id is not None:
-            return folder.dir_id
-        known = self._dir_ids.get(folder.rel_path)
-        if known is None:
-            if len(self._dir_ids) >= MOST:
-                self._dir_ids.clear()
-            known = scan_dirs.ensure(tx, library_id, folder.rel_path, now=now)
-            self._dir_ids[folder.rel_path] = known
-        return known
+def fitting(most: int, written: Written) -> int:
+    """Give how many rows the next operation may have, by how long the last one took.
+
+    It shrinks at once, but grows by steps: a short batch says little about a long one.
+    """
+    if not written.rows:
+        return most
+    fits = int(HELD_S / max(written.seconds, _TICK_S) * written.rows)
+    return max(FEWEST, min(fits, most * 3 // 2, MOST))
+
+
+def _note_errors(
+    tx: "Tx", errors: Sequence[tuple[Folder, str]], library_id: int, now: datetime
+) -> None:
+    dir_ids = _dir_ids(tx, [folder for folder, _ in errors], library_id, now)
+    for folder, error in errors:
+        scan_dirs.set_error(tx, dir_ids[folder.rel_path], error, now=now)
+
+
+def _write(tx: "Tx", changes: Sequence[Change], library_id: int, terms: Terms) -> Written:
+    """Write rows and wishes; what somebody else changed meanwhile is left to the next scan."""
+    valid = [change for change in changes if _is_valid(tx, change)]
+    written = _enqueue(tx, valid, terms)
+    new = [change for change in valid if change.finding.row is None]
+    dir_ids = _dir_ids(tx, [change.finding.folder for change in new], library_id, terms.now)
+    for change in new:
+        change.row["dir_id"] = dir_ids[change.finding.folder.rel_path]
+    tally = Tally()
+    for change in valid:
+        if (before := change.finding.row) is not None:
+            scan_results.update(tx, before, change.row, tally, now=terms.now)
+        _adopt(tx, change, now=terms.now)
+    scan_results.insert_many(tx, [change.row for change in new], tally, now=terms.now)
+    tally.write(tx, now=terms.now)
+    return written
+
+
+def _enqueue(tx: "Tx", changes: Sequence[Change], terms: Terms) -> Written:
+    """Place what is wished, and tie every row to the target it has by then."""
+    written = Written()
+    wishes = [(change, change.wish) for change in changes if change.wish is not None]
+    settled: set[int | None] = {None}
+    placed = enqueue(tx, [wish for _, wish in wishes], terms)
+    for (change, _), place in zip(wishes, placed, strict=True):
+        if place.is_fresh:
+            _link_fresh(change, place, written)
+            settled.add(place.target_id)
+        else:
+            _link(tx, change, place, written)
+        _take_siblings_along(tx, change)
+    for change in changes:
+        if change.row["target_id"] not in settled:
+            _follow_stem(tx, change)
+    return written
+
+
+def _dir_ids(tx: "Tx", folders: Sequence[Folder], library_id: int, now: datetime) -> dict[str, int]:
+    """Give the id of every directory; new ones are written down."""
+    known = {folder.rel_path: folder.dir_id for folder in folders}
+    new = [path for path, dir_id in known.items() if dir_id is None]
+    made = scan_dirs.ensure(tx, library_id, new, now=now) if new else {}
+    return {path: made[path] if dir_id is None else dir_id for path, dir_id in known.items()}
 
 
 def _is_valid(tx: "Tx", change: Change) -> bool:
     before = change.finding.row
     return before is None or scan_results.is_as_it_was(tx, before)
+
+
+def _link_fresh(change: Change, place: Placed, written: Written) -> None:
+    """Tie a row to the target that was made for it; nothing else can be known of that yet."""
+    change.row["target_id"] = place.target_id
+    if change.wish is not None and not change.wish.has_sidecar:
+        change.row.update(status="pending", reason="", reason_text="")
+    written.enqueued += 1
+    written.from_cache += place.is_local
+    written.reopened += change.reopens
 
 
 def _link(tx: "Tx", change: Change, place: Placed, written: Written) -> None:
@@ -203,7 +252,7 @@ def _take_siblings_along(tx: "Tx", change: Change) -> None:
 def _follow_stem(tx: "Tx", change: Change) -> None:
     """Find the target of a stem again when another file of it was given a new one."""
     row, finding = change.row, change.finding
-    if row["target_id"] is None or targets.exists(tx, row["target_id"]):
+    if targets.exists(tx, row["target_id"]):
         return
     now = targets.find(tx, finding.folder.path, split_name(finding.name)[0])
     row["target_id"] = now.id if now else None

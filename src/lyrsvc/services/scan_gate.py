@@ -7,7 +7,7 @@ index alone. What comes out is only what something has to be done about.
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lyrsvc.core.ptext import from_ptext, to_ptext
 from lyrsvc.core.scan_decision import (
@@ -40,6 +40,7 @@ FILES: Final = 2000
 
 _BARE: Final = Sidecars()
 _NO_ROW: Final[GateRow] = ()
+_UNKNOWN: Final = (None, "")
 _BITS: Final = {"lrc": LRC_BIT, "txt": TXT_BIT, "elrc": ELRC_BIT}
 
 
@@ -52,8 +53,7 @@ class Folder:
     dir_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One audio file that something has to be done about.
 
     ``row`` is the whole stored row, if any. A ``fault`` of the listing stands in the
@@ -99,7 +99,7 @@ class ScanGate:
         self._library_id = library_id
         self._root = root
         self._rules = rules
-        self._waiting: dict[str, tuple[int, str]] = {}
+        self._waiting: dict[str, tuple[int | None, str]] = {}
         with db.read() as tx:
             self._remembers = scan_results.has_own_files(tx)
 
@@ -125,6 +125,9 @@ class ScanGate:
         if dir_id is not None:
             rows = scan_results.gate_of(tx, dir_id)
             self._follow(tx, dir_id, listing, found)
+        else:  # what lies in it cannot be stored either
+            below_it = (join(listing.path, name) for name in listing.subdirectories)
+            self._waiting.update(dict.fromkeys(below_it, _UNKNOWN))
         for met in self._met(folder, listing, rows, found):
             self._sort(tx, met, found)
         found.seen += len(listing.audio) + len(listing.faults)
@@ -136,7 +139,7 @@ class ScanGate:
         known = self._waiting.pop(path, None)
         if known is None:
             known = scan_dirs.find(tx, self._library_id, rel_path)
-        return known or (None, "")
+        return known or _UNKNOWN
 
     def _follow(self, tx: "Tx", dir_id: int, listing: Listing, found: Findings) -> None:
         """Note the ids of directories to come, and the rows of those that are gone."""
@@ -237,8 +240,7 @@ class ScanGate:
         return sidecar_bits(*sidecars), sidecars
 
 
-@dataclass(frozen=True, slots=True)
-class _Met:
+class _Met(NamedTuple):
     folder: Folder
     name: str
     stamp: Stamp

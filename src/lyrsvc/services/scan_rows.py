@@ -1,8 +1,7 @@
 """From what was found of a file to the row it gets, and to what is wished for it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 from lyrsvc.core.keys import KEY_VERSION
 from lyrsvc.core.ptext import to_ptext
@@ -29,8 +28,7 @@ _BLANK: Final[dict[str, Any]] = {
 _IDENTITY: Final = ("artist_key", "title_key", "duration_bucket")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What is to be written for one file: its row as it will be, and what is wished for it."""
 
     finding: Finding
@@ -54,13 +52,8 @@ def read_change(
 ) -> Change:
     """Give the change for a file whose tags were read."""
     row = _described(finding, library_id)
-    row.update(
-        mtime_ns=finding.stamp[0],
-        size=finding.stamp[1],
-        inode=finding.stamp[2],
-        reader_version=rules.reader_version,
-        enriched=int(rules.enrich),
-    )
+    row["mtime_ns"], row["size"], row["inode"] = finding.stamp
+    row["reader_version"], row["enriched"] = rules.reader_version, int(rules.enrich)
     if isinstance(facts, Unreadable):
         row.update(status="unreadable", reason=facts.reason, reason_text=facts.text)
         return Change(finding, row)
@@ -73,7 +66,7 @@ def read_change(
         or before["status"] != "done"
         or any(before[name] != row[name] for name in _IDENTITY)
     )
-    return _wished(finding, row, facts.recording, rules, is_news=is_news)
+    return _wished(finding, row, lambda: facts.recording, rules, is_news=is_news)
 
 
 def look_change(finding: Finding, rules: ScanRules, library_id: int) -> Change:
@@ -96,30 +89,27 @@ def look_change(finding: Finding, rules: ScanRules, library_id: int) -> Change:
         recording = stored_recording(row)
     if row["status"] == "unreadable":
         return Change(finding, row)
-    return _wished(finding, row, recording, rules, is_news=False)
+    return _wished(finding, row, lambda: recording, rules, is_news=False)
 
 
 def _described(finding: Finding, library_id: int) -> dict[str, Any]:
     """Give the row as it was, or a blank one, with the sidecars as they are."""
-    standing = finding.standing
-    before = finding.row if finding.row is not None else _BLANK
-    row = {name: before[name] for name in COLUMNS}
-    row.update(
-        library_id=library_id,
-        name=to_ptext(finding.name),
-        out_stem=to_ptext(split_name(finding.name)[0]),
-        sidecar=standing.bits,
-        sidecar_class=str(standing.kind or ""),
-        ours=int(standing.ours),
-        missing_since_at=None,
-    )
+    before, standing = finding.row, finding.standing
+    row = _BLANK.copy() if before is None else {name: before[name] for name in COLUMNS}
+    row["library_id"] = library_id
+    row["name"] = to_ptext(finding.name)
+    row["out_stem"] = to_ptext(split_name(finding.name)[0])
+    row["sidecar"] = standing.bits
+    row["sidecar_class"] = str(standing.kind or "")
+    row["ours"] = int(standing.ours)
+    row["missing_since_at"] = None
     return row
 
 
 def _wished(
     finding: Finding,
     row: dict[str, Any],
-    recording: Recording,
+    recording: Callable[[], Recording],
     rules: ScanRules,
     *,
     is_news: bool,
@@ -131,7 +121,7 @@ def _wished(
         verdict = should_fetch(standing.state, rules.mode)
         if rules.mode is FetchMode.NORMAL or verdict is not Fetch.FETCH:
             return Change(finding, row, is_foreign=verdict is Fetch.FOREIGN)
-        return Change(finding, row, _wish(finding, recording, rules, row, has_sidecar=True))
+        return Change(finding, row, _wish(finding, recording(), rules, row, has_sidecar=True))
     if is_respected(row["embedded"], standing.bits, rules):
         row.update(status="done", reason=RESPECTED, reason_text="")
         return Change(finding, row)
@@ -139,7 +129,7 @@ def _wished(
         return Change(finding, row)
     before = finding.row
     had = before is not None and bool(before["sidecar"] & WORDS)
-    wish = _wish(finding, recording, rules, row, has_sidecar=False)
+    wish = _wish(finding, recording(), rules, row, has_sidecar=False)
     return Change(finding, row, wish, reopens=had and bool(before and before["ours"]))
 
 
@@ -179,4 +169,5 @@ def _wish(
         mode=rules.mode,
         detect=rules.detect,
         has_sidecar=has_sidecar,
+        names=(row["artist_key"], row["title_key"]),
     )

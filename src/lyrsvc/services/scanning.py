@@ -60,6 +60,8 @@ class ScanFlags:
 
 
 NO_FLAGS: Final = ScanFlags()
+OnScanned = Callable[[Library, Path | None], None]
+"""Hears which library was scanned, and which directory of it, or None for all."""
 
 
 class _Stopped(Exception):
@@ -81,12 +83,28 @@ class Scanner:
         setup: ScanSetup,
         terms: Callable[[datetime], Terms],
         wake: Callable[[], None] = lambda: None,
+        on_scanned: OnScanned = lambda _library, _below: None,
     ) -> None:
         self._db = db
         self._clock = clock
         self._setup = setup
         self._terms = terms
         self._wake = wake
+        self._on_scanned = on_scanned
+        self._here: dict[int, ScanReport] = {}
+        self._unwanted: set[int] = set()
+
+    def counts_of(self, run_id: int) -> dict[str, int]:
+        """Give how far a run is that is carried out here; nothing for any other."""
+        report = self._here.get(run_id)
+        return {} if report is None else report.counts.as_dict()
+
+    def cancel(self, run_id: int) -> bool:
+        """Have a run end at the next file; False when no such run is carried out here."""
+        if run_id not in self._here:
+            return False
+        self._unwanted.add(run_id)
+        return True
 
     def scan(  # noqa: PLR0913 - one parameter for each thing a caller may say
         self,
@@ -102,7 +120,7 @@ class Scanner:
         """Scan a library, or one directory of it with all below.
 
         Raises ``LibraryBusy`` when its lock is not free within ``wait_s``. ``watch``
-        is told now and then how far the run is, with the path it is at.
+        is told when the run begins and now and then how far it is, with the path it is at.
         """
         with library_lock(
             self._db, library, clock=self._clock, purpose="scan", wait_s=wait_s
@@ -112,7 +130,9 @@ class Scanner:
             rules = self._rules(library, mode, flags)
             run = _Run(self, library, rules, lease=lease, watch=watch or (lambda *_: None))
             leave = Leave(accept_missing=flags.accept_missing, retention=self._setup.retention)
-            return run.carry_out(started_by, below, leave)
+            report = run.carry_out(started_by, below, leave)
+        self._on_scanned(library, below)
+        return report
 
     def _rules(self, library: Library, mode: FetchMode, flags: ScanFlags) -> ScanRules:
         choices = (flags.enrich, library.enrich, self._setup.enrich)
@@ -139,6 +159,7 @@ class _Run:
     ) -> None:
         self._db, self._clock, self._setup = scanner._db, scanner._clock, scanner._setup
         self._terms, self._wake = scanner._terms, scanner._wake
+        self._here, self._unwanted = scanner._here, scanner._unwanted
         self._library = library
         self._root = os.fspath(library.path)
         self._rules = rules
@@ -160,9 +181,10 @@ class _Run:
                 now=clock.now(),
             )
         )
-        report.state, report.reason = RunState.FAILED, RunReason.ABORTED
+        report.state = RunState.FAILED
+        self._here[report.run_id] = report
         try:
-            report.reason = RunReason.NONE
+            self._watch(report, self._root)
             self._scan(scope, leave)
             report.state = RunState.DONE
         except _Stopped as stop:
@@ -177,6 +199,8 @@ class _Run:
             report.reason = RunReason.ABORTED
             raise
         finally:
+            self._here.pop(report.run_id, None)
+            self._unwanted.discard(report.run_id)
             report.seconds = clock.monotonic() - began
             self._end(is_whole=scope is None)
         return report
@@ -243,7 +267,7 @@ class _Run:
             yield listing
 
     def _check(self) -> None:
-        if self._clock.wait(0):
+        if self._clock.wait(0) or self._report.run_id in self._unwanted:
             raise _Stopped(RunState.CANCELLED)
         if self._lease.is_lost:
             raise _Stopped(RunState.FAILED, RunReason.ABORTED)

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from lyrsvc.core.scan_facts import TagFacts, Unreadable
+from lyrsvc.services.tag_messages import LENGTH_SIZE, length_of, packed, unpacked
 
 Facts = TagFacts | Unreadable
 Read = Callable[[str], Facts]
@@ -27,6 +28,8 @@ _BOOT: Final = (
 )
 _END_S: Final = 1.0
 _PIECE: Final = 1 << 16
+_FITS: Final = 1 << 14
+"""A message so short is taken by a pipe at once, though nobody reads it yet."""
 
 
 class Stuck(Exception):
@@ -40,13 +43,27 @@ class Died(Exception):
 class Channel(Protocol):
     """Somebody who reads files."""
 
-    def ask(self, paths: Sequence[str], *, wait_s: float) -> list[Facts]:
-        """Read these files, or raise ``Stuck`` or ``Died``."""
+    def send(self, paths: Sequence[str]) -> None:
+        """Hand files over; raise ``Died`` when nobody is there to read them."""
+        ...
+
+    def receive(self, *, wait_s: float) -> list[Facts]:
+        """Give what the files sent first came to, or raise ``Stuck`` or ``Died``."""
+        ...
+
+    def takes_more(self, paths: Sequence[str]) -> bool:
+        """Tell whether these may be sent before the answer to others has been received."""
         ...
 
     def close(self) -> None:
         """Let go, without waiting for a reader that is stuck."""
         ...
+
+
+def ask(channel: Channel, paths: Sequence[str], *, wait_s: float) -> list[Facts]:
+    """Send files and wait for their answer."""
+    channel.send(paths)
+    return channel.receive(wait_s=wait_s)
 
 
 class ThreadChannel:
@@ -58,13 +75,20 @@ class ThreadChannel:
         self._answers: queue.SimpleQueue[list[Facts]] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="tag-reader", daemon=True).start()
 
-    def ask(self, paths: Sequence[str], *, wait_s: float) -> list[Facts]:
-        """Hand the files over and wait."""
+    def send(self, paths: Sequence[str]) -> None:
+        """Hand the files over."""
         self._asked.put(paths)
+
+    def receive(self, *, wait_s: float) -> list[Facts]:
+        """Wait for the thread."""
         try:
             return self._answers.get(timeout=wait_s)
         except queue.Empty:
             raise Stuck from None
+
+    def takes_more(self, _paths: Sequence[str]) -> bool:
+        """Keep one after the other: a thread that gets stuck keeps what it was sent."""
+        return False
 
     def close(self) -> None:
         """Let the thread end when it has nothing left to do."""
@@ -79,8 +103,10 @@ class ProcessChannel:
     """Reads in a child process; raises ``OSError`` when none can be started."""
 
     def __init__(self, root: str, *, enrich: bool) -> None:
+        self.is_waiting = False
+        """Whether the child had to wait for the disk for each file of its last answer."""
         self._head = (root, enrich)
-        self._rest = b""
+        self._rest = bytearray()
         if not sys.executable:
             raise OSError("the interpreter is not known")
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -94,18 +120,28 @@ class ProcessChannel:
             start_new_session=True,  # an interrupt at the keyboard is ours to answer
         )
 
-    def ask(self, paths: Sequence[str], *, wait_s: float) -> list[Facts]:
-        """Send one line, wait for one line."""
+    def send(self, paths: Sequence[str]) -> None:
+        """Write one message."""
         stdin = self._process.stdin
-        if stdin is None:
+        if stdin is None or stdin.closed:
             raise Died
-        until = time.monotonic() + wait_s
         try:
-            stdin.write(json.dumps([*self._head, list(paths)]).encode() + b"\n")
+            stdin.write(packed((*self._head, list(paths))))
             stdin.flush()
         except OSError:
             raise Died from None
-        return [_facts(each) for each in json.loads(self._line(until))]
+
+    def receive(self, *, wait_s: float) -> list[Facts]:
+        """Wait for one message."""
+        until = time.monotonic() + wait_s
+        length = length_of(self._bytes(LENGTH_SIZE, until))
+        found, waits = unpacked(self._bytes(length, until))
+        self.is_waiting = waits >= max(len(found), 1)
+        return [_facts(each) for each in found]
+
+    def takes_more(self, paths: Sequence[str]) -> bool:
+        """Tell whether the message is short: writing a long one would wait for the child."""
+        return sum(map(len, paths)) * 4 < _FITS
 
     def close(self) -> None:
         """End the process; one that does not listen is killed, and not waited for."""
@@ -125,26 +161,23 @@ class ProcessChannel:
         self._process.kill()
         self.close()
 
-    def _line(self, until: float) -> bytes:
+    def _bytes(self, size: int, until: float) -> bytes:
         stdout = self._process.stdout
-        if stdout is None:
+        if stdout is None or stdout.closed:
             raise Died
-        handle = stdout.fileno()
-        pieces = [self._rest]
-        while b"\n" not in pieces[-1]:
+        rest, handle = self._rest, stdout.fileno()
+        while len(rest) < size:
             ready, _, _ = select.select([handle], [], [], max(0.0, until - time.monotonic()))
             if not ready:
                 raise Stuck
             piece = os.read(handle, _PIECE)
             if not piece:
                 raise Died
-            pieces.append(piece)
-        line, _, self._rest = b"".join(pieces).partition(b"\n")
-        return line
+            rest += piece
+        found = bytes(rest[:size])
+        del rest[:size]
+        return found
 
 
-def _facts(values: list[Any]) -> Facts:
-    if len(values) == 2:
-        return Unreadable(*values)
-    values[2], values[5] = tuple(values[2]), tuple(values[5])
-    return TagFacts(*values)
+def _facts(values: tuple[Any, ...]) -> Facts:
+    return Unreadable(*values) if len(values) == len(Unreadable._fields) else TagFacts(*values)

@@ -1,15 +1,17 @@
 """The far end of the tag pool: a process that reads files until its input ends.
 
-One line of JSON asks for some files, one line answers. Whatever happens to this
-process, the scan that started it goes on.
+One message asks for some files, one answers. Whatever happens to this process, the
+scan that started it goes on.
 """
 
-import json
+import gc
 import os
 import sys
 from contextlib import suppress
+from resource import RUSAGE_SELF, getrusage
 from typing import BinaryIO, Final
 
+from lyrsvc.services.tag_messages import LENGTH_SIZE, length_of, packed, unpacked
 from lyrsvc.services.tag_reading import read_facts
 
 NICENESS: Final = 10
@@ -20,6 +22,7 @@ def main() -> None:
     """Serve standard input and output."""
     with suppress(OSError):  # some sandboxes forbid even being modest
         os.nice(NICENESS)
+    gc.freeze()  # what is loaded by now stays, and need not be looked at again
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)
     except (BrokenPipeError, KeyboardInterrupt):
@@ -27,9 +30,15 @@ def main() -> None:
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
-    """Answer every line until the input ends."""
-    for line in asked:
-        root, enrich, paths = json.loads(line)
-        found = [read_facts(path, root, enrich=enrich) for path in paths]
-        answers.write(json.dumps(found).encode() + b"\n")
+    """Answer every message until the input ends."""
+    while len(head := asked.read(LENGTH_SIZE)) == LENGTH_SIZE:
+        root, enrich, paths = unpacked(asked.read(length_of(head)))
+        waits = _waits()
+        found = [tuple(read_facts(path, root, enrich=enrich)) for path in paths]
+        answers.write(packed((found, _waits() - waits)))
         answers.flush()
+
+
+def _waits() -> int:
+    """Give how often this process gave its core away to wait for something."""
+    return getrusage(RUSAGE_SELF).ru_nvcsw

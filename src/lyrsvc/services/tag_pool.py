@@ -6,10 +6,12 @@ not the scan.
 """
 
 import logging
+import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
@@ -22,6 +24,7 @@ from lyrsvc.services.tag_channels import (
     Read,
     Stuck,
     ThreadChannel,
+    ask,
 )
 from lyrsvc.services.tag_reading import read_facts
 
@@ -29,7 +32,7 @@ TIMEOUT_S: Final = 30.0
 MOST_STUCK: Final = 4
 """So many stuck readers mean that the disk, not a file, is the trouble."""
 SMALL: Final = 192
-WORTH_S: Final = 0.4
+WORTH_S: Final = 0.15
 """So many files, and so much time, are spent before processes are worth their start."""
 CHUNK: Final = 32
 _AHEAD: Final = 4
@@ -39,6 +42,7 @@ _PATIENCE_S: Final = 2.0
 _LOG: Final = logging.getLogger("lyrsvc.scan")
 
 T = TypeVar("T")
+_Chunk = list[tuple[T, str]]
 
 
 class TagPool(Generic[T]):
@@ -56,18 +60,21 @@ class TagPool(Generic[T]):
     ) -> None:
         self._root, self._enrich = root, enrich
         self._most = max(workers, 1)
+        self._useful = min(self._most, max(_cores(), 2))
+        """So many processes, until they are seen to wait for the disk: then all that may be."""
         self._timeout_s = timeout_s
         self._worth_from = time.monotonic() + worth_s
         self._read = read or (lambda path: read_facts(path, root, enrich=enrich))
         self._alone = read is not None
-        self._waiting: list[tuple[T, str]] = []
-        self._asked: queue.SimpleQueue[list[tuple[T, str]] | None] = queue.SimpleQueue()
+        self._waiting: _Chunk[T] = []
+        self._asked: queue.SimpleQueue[_Chunk[T] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[list[tuple[T, Facts]]] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._begun = 0
         self._open = 0
         self._lock = threading.Lock()
         self._stuck = 0
+        self._is_relieved = threading.Event()
 
     @property
     def is_broken(self) -> bool:
@@ -97,7 +104,7 @@ class TagPool(Generic[T]):
         self._begun += len(chunk)
         self._open += 1
         self._asked.put(chunk)
-        if not self._threads or (self._is_large and len(self._threads) < self._most):
+        if not self._threads or (self._is_large and len(self._threads) <= self._useful):
             self._start()
 
     def answers(self, *, wait_s: float | None = None) -> Iterator[tuple[T, Facts]]:
@@ -145,46 +152,93 @@ class TagPool(Generic[T]):
         self.close()
 
     def _start(self) -> None:
-        open_channel = self._open_thread if not self._threads else self._open_process
+        opener = not self._threads
         thread = threading.Thread(
-            target=self._serve, args=(open_channel,), name="tag-pool", daemon=True
+            target=self._serve_alone if opener else self._serve_process,
+            name="tag-pool",
+            daemon=True,
         )
         self._threads.append(thread)
         thread.start()
 
-    def _serve(self, open_channel: Callable[[], Channel]) -> None:
-        channel = open_channel()
+    def _serve_alone(self) -> None:
+        """Read in this process until another one is ready to."""
+        channel = self._open_thread()
         try:
             while (chunk := self._asked.get()) is not None:
-                if self._is_large and not self._alone and isinstance(channel, ThreadChannel):
-                    channel.close()
-                    channel = self._open_process()
-                channel, answers = self._have_read(channel, chunk)
+                if self._is_relieved.is_set():
+                    self._asked.put(chunk)
+                    return
+                self._send(channel, chunk)
+                channel, answers, _ = self._receive(channel, chunk)
                 self._answers.put(answers)
         finally:
             channel.close()
 
-    def _have_read(
-        self, channel: Channel, chunk: list[tuple[T, str]]
-    ) -> tuple[Channel, list[tuple[T, Facts]]]:
-        """Read a chunk at once; when that goes wrong, one by one to find the culprit."""
+    def _serve_process(self) -> None:
+        """Keep another process busy: the next chunk is on its way before an answer is here."""
+        channel = self._open_process()
+        sent: _Chunk[T] | None = None
         try:
-            facts = channel.ask([path for _, path in chunk], wait_s=self._timeout_s)
+            while True:
+                chunk = sent or self._asked.get()
+                if chunk is None:
+                    return
+                if sent is None:
+                    self._send(channel, chunk)
+                sent = self._send_ahead(channel)
+                channel, answers, is_new = self._receive(channel, chunk)
+                self._answers.put(answers)
+                self._is_relieved.set()
+                if isinstance(channel, ProcessChannel) and channel.is_waiting:
+                    self._useful = self._most
+                if sent is not None and is_new:
+                    self._send(channel, sent)
+        finally:
+            channel.close()
+
+    def _send(self, channel: Channel, chunk: "_Chunk[T]") -> None:
+        """Hand a chunk over; that nobody is there shows when its answer does not come."""
+        with suppress(Died):
+            channel.send([path for _, path in chunk])
+
+    def _send_ahead(self, channel: Channel) -> "_Chunk[T] | None":
+        """Send what waits, if something does and the channel takes it."""
+        try:
+            chunk = self._asked.get_nowait()
+        except queue.Empty:
+            return None
+        if chunk is None or not channel.takes_more([path for _, path in chunk]):
+            self._asked.put(chunk)
+            return None
+        self._send(channel, chunk)
+        return chunk
+
+    def _receive(
+        self, channel: Channel, chunk: "_Chunk[T]"
+    ) -> tuple[Channel, list[tuple[T, Facts]], bool]:
+        """Take an answer; when none comes, read one by one, over a new channel, what it was for."""
+        try:
+            facts = channel.receive(wait_s=self._timeout_s)
         except (Stuck, Died):
             channel = self._replace(channel)
         else:
-            return channel, [(job, each) for (job, _), each in zip(chunk, facts, strict=True)]
+            return (
+                channel,
+                [(job, each) for (job, _), each in zip(chunk, facts, strict=True)],
+                False,
+            )
         answers: list[tuple[T, Facts]] = []
         for job, path in chunk:
             channel, found = self._read_alone(channel, path)
             answers.append((job, found))
-        return channel, answers
+        return channel, answers, True
 
     def _read_alone(self, channel: Channel, path: str) -> tuple[Channel, Facts]:
         if self.is_broken:
             return channel, Unreadable("tag_timeout", "not read: too many readers are stuck")
         try:
-            return channel, channel.ask([path], wait_s=self._timeout_s)[0]
+            return channel, ask(channel, [path], wait_s=self._timeout_s)[0]
         except Stuck:
             with self._lock:
                 self._stuck += 1
@@ -212,3 +266,11 @@ class TagPool(Generic[T]):
         except OSError as error:
             _LOG.warning("tags are read in this process", extra={"reason": str(error)})
             return self._open_thread()
+
+
+def _cores() -> int:
+    """Give how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1

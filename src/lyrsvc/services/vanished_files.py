@@ -98,7 +98,7 @@ class VanishedFiles:
 
         def follow(tx: "Tx") -> set[int]:
             tally = Tally()
-            followed = {old for old, new in pairs if _merge(tx, old, new, tally, now=now)}
+            followed = {old for old, new in pairs if merge_rows(tx, old, new, tally, now=now)}
             tally.write(tx, now=now)
             return followed
 
@@ -170,7 +170,7 @@ def _is_lost(root: Path, row: "Row") -> bool:
         return False
 
 
-def _merge(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetime) -> bool:
+def merge_rows(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetime) -> bool:
     """Let a vanished row stand for the new place of its file; the new row goes.
 
     The row keeps its number and status. Its target follows, unless the new place has
@@ -185,7 +185,8 @@ def _merge(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetime) -
         tx, old["target_id"], but=old_id
     )
     scan_results.delete(tx, new, tally)
-    merged = {**old, **{name: new[name] for name in scan_results.COLUMNS}}
+    columns = {name: new[name] for name in scan_results.COLUMNS}
+    merged = {**old, **columns, "library_id": new["library_id"]}
     if new["target_id"] is None and not is_shared:
         merged["target_id"] = old["target_id"]
         if not new["sidecar"] & WORDS and old["status"] != "unreadable":

@@ -137,4 +137,9 @@ _RECOUNTS: Final = (
     """
     SELECT 'files.' || library_id AS name, count(*) AS n FROM scan_results GROUP BY library_id
     """,
+    """
+    SELECT 'missing.' || library_id AS name, count(*) AS n
+      FROM scan_results WHERE missing_since_at IS NULL AND sidecar_class = ''
+     GROUP BY library_id
+    """,
 )

@@ -1,6 +1,6 @@
 """What the store asks of a database engine; ``sqlite.py`` is the first to answer."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Params = Mapping[str, Any]
+Values = tuple[Any, ...]
 
 
 class Link(Protocol):
@@ -57,6 +58,14 @@ class Link(Protocol):
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each of the rows."""
+        ...
+
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Sequence[Values]) -> None:
+        """Insert rows of bare values with as few statements as possible."""
+        ...
+
+    def next_ids(self, table: str, count: int) -> Sequence[int]:
+        """Set ids of a table aside that no other row has or had."""
         ...
 
     def first(self, sql: str, params: Params) -> Row | None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lyrsvc.core.errors import NotFound, Refused
+from lyrsvc.core.errors import AlreadyThere, NotFound, Refused
 from lyrsvc.core.library import Library, name_key
 from lyrsvc.core.ptext import clean_text, from_ptext, path_hash, to_ptext
 from lyrsvc.store.moments import from_db, to_db
@@ -29,11 +29,13 @@ def add(
     if same := tx.first(
         "SELECT name FROM libraries WHERE path_hash = :hash", hash=path_hash(os.fspath(path))
     ):
-        raise Refused(
+        raise AlreadyThere(
             f'{path} is already library "{same["name"]}"; use library update {same["name"]}'
         )
     if taken := tx.first("SELECT id FROM libraries WHERE name_key = :key", key=name_key(name)):
-        raise Refused(f'library {taken["id"]} is already named "{name}"; choose another --name')
+        raise AlreadyThere(
+            f'library {taken["id"]} is already named "{name}"; choose another --name'
+        )
     row = tx.first(
         """
         INSERT INTO libraries (name, name_key, path, path_hash, enrich, detect_instrumental,
@@ -61,7 +63,9 @@ def change(tx: "Tx", library: Library, *, now: datetime) -> Library:
         key=name_key(name),
         id=library.id,
     ):
-        raise Refused(f'library {taken["id"]} is already named "{name}"; choose another --name')
+        raise AlreadyThere(
+            f'library {taken["id"]} is already named "{name}"; choose another --name'
+        )
     tx.run(
         """
         UPDATE libraries
@@ -96,8 +100,12 @@ def all_libraries(tx: "Tx") -> list[Library]:
 
 def count_files(tx: "Tx") -> dict[int, int]:
     """Give the number of audio files of each library that has any."""
-    rows = tx.each("SELECT name, n FROM counts WHERE name LIKE 'files.%'")
-    return {int(row["name"].removeprefix("files.")): row["n"] for row in rows}
+    return _count_by_library(tx, "files.")
+
+
+def count_missing(tx: "Tx") -> dict[int, int]:
+    """Give the number of files without lyrics of each library that has any."""
+    return _count_by_library(tx, "missing.")
 
 
 def find(tx: "Tx", name_or_id: str) -> Library:
@@ -131,6 +139,11 @@ def free_name(tx: "Tx", wanted: str) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
+
+
+def _count_by_library(tx: "Tx", prefix: str) -> dict[int, int]:
+    rows = tx.each("SELECT name, n FROM counts WHERE name LIKE :begin", begin=f"{prefix}%")
+    return {int(row["name"].removeprefix(prefix)): row["n"] for row in rows}
 
 
 def _library(row: "Row") -> Library:

@@ -43,7 +43,7 @@ def count_holdings(tx: "Tx", library_id: int, *, inventory_only: bool) -> Holdin
                   FROM work_items i
                  WHERE i.status IN {_WAITING}
                    AND EXISTS (SELECT 1 FROM work_targets t
-                                WHERE t.item_id = i.id AND t.library_id = :library
+                                WHERE t.item_id = i.id AND +t.library_id = :library
                                   AND (:inventory = 0 OR t.origin = 'inventory'))) AS held
         """,  # noqa: S608 - the statuses are ours
         library=library_id,
@@ -98,13 +98,14 @@ def delete_dirs(tx: "Tx", library_id: int) -> None:
 
 def delete_library(tx: "Tx", library_id: int) -> None:
     """Remove a library and what still hangs on it; done items and our memory of files stay."""
-    tx.run("DELETE FROM counts WHERE name = :name", name=f"files.{library_id}")
+    for name in ("files", "missing"):
+        tx.run("DELETE FROM counts WHERE name = :name", name=f"{name}.{library_id}")
     tx.run("DELETE FROM libraries WHERE id = :id", id=library_id)
 
 
 def hand_over(tx: "Tx", outer_id: int, inner_id: int, *, rel_path: str, now: datetime) -> int:
     """Give the rows of one library below a directory to another whose root that is."""
-    moved = 0
+    moved = wanted = 0
     top = to_ptext(rel_path)
     tally = Tally()
     for folder in _dirs_below(tx, outer_id, top):
@@ -132,14 +133,22 @@ def hand_over(tx: "Tx", outer_id: int, inner_id: int, *, rel_path: str, now: dat
             library=inner_id,
             now=to_db(now),
         )
+        wanted += tx.value(
+            """
+            SELECT count(*) FROM scan_results
+             WHERE dir_id = :dir AND missing_since_at IS NULL AND sidecar_class = ''
+            """,
+            dir=folder["id"],
+        )
         moved += tx.run(
             "UPDATE scan_results SET library_id = :library, updated_at = :now WHERE dir_id = :dir",
             dir=folder["id"],
             library=inner_id,
             now=to_db(now),
         )
-    tally.add(f"files.{outer_id}", -moved)
-    tally.add(f"files.{inner_id}", moved)
+    for name, number in (("files", moved), ("missing", wanted)):
+        tally.add(f"{name}.{outer_id}", -number)
+        tally.add(f"{name}.{inner_id}", number)
     tally.write(tx, now=now)
     return moved
 

@@ -4,11 +4,13 @@
 found by the hash of that path.
 """
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.core.ptext import path_hash, to_ptext
 from lyrsvc.store.moments import to_db
+from lyrsvc.store.value_lists import in_portions, listed
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -34,19 +36,23 @@ def children(tx: "Tx", dir_id: int) -> list[tuple[str, int, str]]:
     ]
 
 
-def ensure(tx: "Tx", library_id: int, rel_path: str, *, now: datetime) -> int:
-    """Give the id of a directory, writing it and those it lies in down when they are new."""
-    missing: list[str] = []
-    while (known := find(tx, library_id, rel_path)) is None:
-        missing.append(rel_path)
-        if not rel_path:
-            break
-        rel_path = rel_path.rpartition("/")[0]
-    dir_id = known[0] if known else None
-    for path in reversed(missing):
-        dir_id = _insert(tx, library_id, path, dir_id, now=now)
-    assert dir_id is not None  # noqa: S101 - either known, or written just now
-    return dir_id
+def ensure(tx: "Tx", library_id: int, rel_paths: Iterable[str], *, now: datetime) -> dict[str, int]:
+    """Give the ids of directories, writing them and those they lie in down when they are new."""
+    hashes = {path: path_hash(path) for path in _with_those_above(rel_paths)}
+    if not hashes:
+        return {}
+    ids = _known(tx, library_id, hashes)
+    missing = sorted(hashes.keys() - ids.keys())  # what a directory lies in sorts before it
+    moment = to_db(now)
+    rows: list[tuple[Any, ...]] = []
+    for path, dir_id in zip(missing, tx.next_ids("scan_dirs", len(missing)), strict=True):
+        above, _, name = path.rpartition("/")
+        ids[path] = dir_id
+        parent = ids[above] if path else None
+        place = to_ptext(name), to_ptext(path), hashes[path]
+        rows.append((dir_id, library_id, parent, *place, moment, moment))
+    tx.insert_rows("scan_dirs", _INSERTED, rows)
+    return ids
 
 
 def set_error(tx: "Tx", dir_id: int, error: str, *, now: datetime) -> None:
@@ -59,21 +65,34 @@ def set_error(tx: "Tx", dir_id: int, error: str, *, now: datetime) -> None:
     )
 
 
-def _insert(
-    tx: "Tx", library_id: int, rel_path: str, parent_id: int | None, *, now: datetime
-) -> int:
-    new_id = tx.value(
-        """
-        INSERT INTO scan_dirs (library_id, parent_id, name, rel_path, path_hash,
-                               created_at, updated_at)
-        VALUES (:library, :parent, :name, :rel_path, :hash, :now, :now)
-        RETURNING id
-        """,
-        library=library_id,
-        parent=parent_id,
-        name=to_ptext(rel_path.rpartition("/")[2]),
-        rel_path=to_ptext(rel_path),
-        hash=path_hash(rel_path),
-        now=to_db(now),
-    )
-    return int(new_id)
+_INSERTED: Final = (
+    *("id", "library_id", "parent_id", "name", "rel_path", "path_hash"),
+    *("created_at", "updated_at"),
+)
+
+
+def _with_those_above(rel_paths: Iterable[str]) -> set[str]:
+    """Give directories with all they lie in, the root among them."""
+    found: set[str] = set()
+    for each in rel_paths:
+        path = each
+        while path and path not in found:
+            found.add(path)
+            path = path.rpartition("/")[0]
+        found.add("")
+    return found
+
+
+def _known(tx: "Tx", library_id: int, hashes: Mapping[str, str]) -> dict[str, int]:
+    paths = {each: path for path, each in hashes.items()}
+    found: list[tuple[Any, ...]] = []
+    for portion in in_portions([(each,) for each in paths]):
+        wanted, params = listed(portion)
+        sql = f"""
+            WITH wanted (hash) AS (VALUES {wanted})
+            SELECT d.path_hash, d.id
+              FROM wanted w
+              JOIN scan_dirs d ON d.library_id = :library AND d.path_hash = w.hash
+        """  # noqa: S608 - only names of parameters are put in
+        found += tx.tuples(sql, library=library_id, **params)
+    return {paths[each]: dir_id for each, dir_id in found}

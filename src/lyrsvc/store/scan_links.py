@@ -13,6 +13,7 @@ from lyrsvc.core.item import Status, Target, TargetStatus, WorkItem
 from lyrsvc.core.sidecar import Kind
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.moments import to_db
+from lyrsvc.store.scan_results import wanted_counts
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -54,7 +55,7 @@ def follow(tx: "Tx", item: WorkItem, targets: Iterable[Target], *, now: datetime
 def note_sidecar(tx: "Tx", target_id: int, beside: Beside, tally: Tally, *, now: datetime) -> None:
     """Write down what stands beside the audio of a target now."""
     rows = tx.all(
-        "SELECT id, sidecar, sidecar_class, ours, missing_since_at FROM scan_results "
+        "SELECT id, library_id, sidecar, sidecar_class, ours, missing_since_at FROM scan_results "
         "WHERE target_id = :target",
         target=target_id,
     )
@@ -99,9 +100,5 @@ def _standing(item: WorkItem, target: Target) -> tuple[Status, str, str]:
 
 
 def _count(tally: Tally, row: "Row", difference: int) -> None:
-    if row["missing_since_at"] is not None:
-        return
-    if row["sidecar_class"] == "":
-        tally.add("wanted_missing", difference)
-    elif row["sidecar_class"] == "txt" and row["ours"]:
-        tally.add("wanted_unsynced", difference)
+    for name in wanted_counts(row):
+        tally.add(name, difference)

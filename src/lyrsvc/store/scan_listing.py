@@ -24,7 +24,7 @@ WAITING: Final = frozenset(("pending", "failed", "deferred"))
 _SIDECAR: Final = {"txt": ".txt", "marker": ".txt"}
 
 # Left joins keep scan_results the outer loop, whose order is the listing's.
-_SELECT: Final = """
+SELECT: Final = """
     SELECT s.id, s.library_id, l.name AS library_name, l.path AS root, d.rel_path, s.name,
            s.out_stem, s.artist, s.title, s.album, s.status, s.isrc, s.mbid, s.duration_ms,
            s.sidecar_class, s.ours, t.item_id, i.status AS item_status
@@ -34,11 +34,11 @@ _SELECT: Final = """
       LEFT JOIN work_targets t ON t.id = s.target_id
       LEFT JOIN work_items i ON i.id = t.item_id
 """
-_EVERYTHING: Final = _SELECT + "ORDER BY s.id"
+_EVERYTHING: Final = SELECT + "ORDER BY s.id"
 _OF_ONE_STATUS: Final = (
-    _SELECT + "WHERE s.library_id = :library AND s.status = :status ORDER BY s.id"
+    SELECT + "WHERE s.library_id = :library AND s.status = :status ORDER BY s.id"
 )
-_OF_ONE_ID: Final = _SELECT + "WHERE s.id = :id"
+_OF_ONE_ID: Final = SELECT + "WHERE s.id = :id"
 
 
 def list_results(
@@ -49,7 +49,7 @@ def list_results(
     ``library`` is the id, ``library_name`` comes along for tables; paths are as
     Python's file functions take them.
     """
-    results = (_result(row) for row in _rows(tx, library_id=library_id, status=status))
+    results = (shown_result(row) for row in _rows(tx, library_id=library_id, status=status))
     wanted = (result for result in results if status in (None, result["status"]))
     yield from islice(wanted, limit or None)
 
@@ -95,7 +95,8 @@ def _id(row: "Row") -> int:
     return number
 
 
-def _result(row: "Row") -> "Row":
+def shown_result(row: "Row") -> "Row":
+    """Give the JSON shape of a row that ``SELECT`` found."""
     folder = "/".join(part for part in (row["root"].rstrip("/"), row["rel_path"]) if part)
     claimed = row["item_status"] == "processing" and row["status"] in WAITING
     extension = _SIDECAR.get(row["sidecar_class"], ".lrc")

@@ -4,8 +4,9 @@ A rescan reads the gate of a directory from ``ix_scan_gate`` alone and touches n
 row that has not changed. Rows are written whole; the counts change with them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.store.counts import Tally
@@ -33,16 +34,13 @@ GATE: Final = """
       FROM scan_results WHERE dir_id = :dir
 """
 """Answered by ``ix_scan_gate`` alone."""
-_NAMES: Final = ", ".join(COLUMNS)
-_VALUES: Final = ", ".join(f":{name}" for name in COLUMNS)
 _SETTINGS: Final = ", ".join(f"{name} = :{name}" for name in COLUMNS)
-_INSERT: Final = f"""
-    INSERT INTO scan_results (library_id, dir_id, name, {_NAMES}, created_at, updated_at)
-    VALUES (:library_id, :dir_id, :name, {_VALUES}, :now, :now)
-"""  # noqa: S608 - the names are our own
+_PLACE: Final = ("library_id", "dir_id", "name")
+_INSERTED: Final = (*_PLACE, *COLUMNS, "created_at", "updated_at")
+_values: Final = itemgetter(*_PLACE, *COLUMNS)
 _UPDATE: Final = f"""
     UPDATE scan_results SET {_SETTINGS}, updated_at = :now WHERE id = :id
-"""  # noqa: S608 - as above
+"""  # noqa: S608 - the names are our own
 _PLACED: Final = """
     SELECT s.*, d.rel_path, l.path AS root
       FROM scan_results s
@@ -89,13 +87,12 @@ def present_below(tx: "Tx", dir_id: int) -> list[int]:
 
 
 def insert_many(
-    tx: "Tx", rows: Iterable[Mapping[str, Any]], tally: Tally, *, now: datetime
+    tx: "Tx", rows: Sequence[Mapping[str, Any]], tally: Tally, *, now: datetime
 ) -> None:
     """Write new rows down."""
-    moment = to_db(now)
-    whole = [{**row, "now": moment} for row in rows]
-    tx.many(_INSERT, whole)
-    for row in whole:
+    moments = (to_db(now),) * 2
+    tx.insert_rows("scan_results", _INSERTED, [(*_values(row), *moments) for row in rows])
+    for row in rows:
         count(tally, None, row)
 
 
@@ -163,13 +160,14 @@ def count(tally: Tally, before: Mapping[str, Any] | None, after: Mapping[str, An
             continue
         if before is None or after is None or before["library_id"] != after["library_id"]:
             tally.add(f"files.{row['library_id']}", difference)
-        if name := _wanted(row):
+        for name in wanted_counts(row):
             tally.add(name, difference)
 
 
-def _wanted(row: Mapping[str, Any]) -> str:
+def wanted_counts(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the counts of wanted lyrics that a row is part of."""
     if row["missing_since_at"] is not None:
-        return ""
+        return ()
     if row["sidecar_class"] == "":
-        return "wanted_missing"
-    return "wanted_unsynced" if row["sidecar_class"] == "txt" and row["ours"] else ""
+        return "wanted_missing", f"missing.{row['library_id']}"
+    return ("wanted_unsynced",) if row["sidecar_class"] == "txt" and row["ours"] else ()

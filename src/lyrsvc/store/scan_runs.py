@@ -77,3 +77,39 @@ def latest(tx: "Tx", library_id: int) -> "Row | None":
 def get(tx: "Tx", run_id: int) -> "dict[str, Any] | None":
     """Give one run."""
     return tx.first("SELECT * FROM scan_runs WHERE id = :id", id=run_id)
+
+
+def running(tx: "Tx") -> "list[Row]":
+    """Give the runs that have begun and not ended, by id."""
+    return tx.all("SELECT * FROM scan_runs WHERE state = 'running' ORDER BY id")
+
+
+def recent(tx: "Tx", *, limit: int = 20) -> "list[Row]":
+    """Give the newest runs of all, the newest first."""
+    return tx.all("SELECT * FROM scan_runs ORDER BY id DESC LIMIT :limit", limit=limit)
+
+
+def last_of_each(tx: "Tx") -> "list[Row]":
+    """Give the newest run over a whole library that has ended, of every library, by library."""
+    return tx.all(
+        """
+        SELECT r.* FROM libraries l
+          JOIN scan_runs r
+            ON r.id = (SELECT o.id FROM scan_runs o
+                        WHERE o.library_id = l.id AND o.state <> 'running' AND o.scope = ''
+                        ORDER BY o.id DESC LIMIT 1)
+         ORDER BY l.id
+        """
+    )
+
+
+def abandon(tx: "Tx", run_id: int, *, now: datetime) -> None:
+    """Write down that nobody carries a run on any more."""
+    tx.run(
+        """
+        UPDATE scan_runs SET state = 'failed', reason = 'aborted', ended_at = :now
+         WHERE id = :id AND state = 'running'
+        """,
+        id=run_id,
+        now=to_db(now),
+    )

@@ -2,21 +2,25 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import apsw
 
-from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreDamaged, StoreError
+from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreDamaged, StoreError, StoreLate
 
 if TYPE_CHECKING:
-    from lyrsvc.store.engine import Params, Row
+    from lyrsvc.store.engine import Params, Row, Values
 
 BUSY_TIMEOUT_MS: Final = 10_000
 DEADLINE_STEPS: Final = 10_000
 """Steps of SQLite's machine between two looks at the clock."""
 CACHED_STATEMENTS: Final = 256
+PORTIONS: Final = (64, 16, 4, 1)
+"""Rows that one statement inserts; few different ones, so that each is prepared once."""
 
 READ_ONLY: Final = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
@@ -145,6 +149,26 @@ class SqliteLink:
         except apsw.Error as error:
             self._raise(error)
 
+    def insert_rows(self, table: str, columns: "Sequence[str]", rows: "Sequence[Values]") -> None:
+        """Insert in portions: each statement gives the interpreter away once, not once a row."""
+        at = 0
+        for portion in PORTIONS:
+            while len(rows) - at >= portion:
+                sql = _insert_sql(table, tuple(columns), portion)
+                values = tuple(chain.from_iterable(rows[at : at + portion]))
+                try:
+                    self.connection.execute(sql, values)
+                except apsw.Error as error:
+                    self._raise(error)
+                at += portion
+
+    def next_ids(self, table: str, count: int) -> range:
+        """Count on from the largest id ever given; whoever uses them moves that on."""
+        sql = "SELECT seq FROM sqlite_sequence WHERE name = :table"
+        found = self.tuples(sql, {"table": table})
+        first = 1 + (found[0][0] if found else 0)
+        return range(first, first + count)
+
     def first(self, sql: str, params: "Params") -> "Row | None":
         """Step once; SQLite has made all changes of a RETURNING by then."""
         cursor = self._execute(sql, params)
@@ -237,12 +261,20 @@ class SqliteLink:
 
     def _raise(self, error: apsw.Error) -> NoReturn:
         if isinstance(error, apsw.InterruptError):
-            raise StoreError(
+            raise StoreLate(
                 f"the database took longer than {self._deadline_s:g} s; ask for less, or try again"
             ) from error
         if self.reads_only and isinstance(error, apsw.ReadOnlyError):
             raise StoreError("a read cannot change anything; use write") from error
         raise_known(error, self._path)
+
+
+@lru_cache(maxsize=32)
+def _insert_sql(table: str, columns: tuple[str, ...], rows: int) -> str:
+    """Write the statement for so many rows; the names are our own."""
+    row = f"({', '.join('?' * len(columns))})"
+    head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "  # noqa: S608 - as said
+    return head + ", ".join([row] * rows)
 
 
 def _names(cursor: apsw.Cursor) -> tuple[str, ...]:
