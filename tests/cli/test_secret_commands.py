@@ -3,9 +3,7 @@
 import base64
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import stat
 import subprocess
@@ -17,13 +15,14 @@ from pathlib import Path
 import pytest
 
 from fakes import FakeClock
-from lyrsvc.cli.commands import SECRETS
-from lyrsvc.cli.secret_commands import SETTINGS
+from lyrsvc.cli.access_table import SECRETS
 from lyrsvc.security.master_key import MasterKey
 from lyrsvc.security.vault import Vault
 from lyrsvc.services.secret_store import NAMES, SecretStore
+from lyrsvc.settings.secret_values import SECRET_SETTINGS
 from lyrsvc.store.database import Database
 from terminals import Shell
+from typing_terminal import on_a_terminal, read_until
 
 HUSH = "hush-hush-1234567890"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -48,7 +47,7 @@ def on_disk(directory: Path) -> bytes:
 
 
 def test_the_command_line_knows_the_same_names_as_the_store():
-    assert SECRETS == NAMES == tuple(SETTINGS)
+    assert SECRETS == NAMES == tuple(SECRET_SETTINGS)
 
 
 # -- set ----------------------------------------------------------------------------------------
@@ -213,31 +212,6 @@ def test_a_terminal_that_gives_nothing_ends_the_command(tmp_path, keys, code):
     assert b"hush" not in seen
     assert b"Traceback" not in seen
     assert list(tmp_path.iterdir()) == []
-
-
-def on_a_terminal(home: Path, *words: str) -> tuple[int, int]:
-    """Start the program with a terminal of its own; give its process and our end of it."""
-    environ = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm"}
-    child, screen = pty.fork()
-    if child == 0:
-        os.execve(sys.executable, [sys.executable, "-m", "lyrsvc", *words], environ)
-    return child, screen
-
-
-def read_until(screen: int, end: bytes | None) -> bytes:
-    seen = b""
-    while end is None or end not in seen:
-        ready, _, _ = select.select([screen], [], [], 20)
-        assert ready, seen
-        try:
-            part = os.read(screen, 4096)
-        except OSError:  # the other end is closed
-            part = b""
-        if not part:
-            assert end is None, seen
-            break
-        seen += part
-    return seen
 
 
 # -- the key ------------------------------------------------------------------------------------

@@ -222,3 +222,15 @@ def test_the_sealed_content_is_a_small_object(secrets):
     sealed = type(secrets._vault.seal("provider_token", ""))(blob.ciphertext, blob.key_check)
     content = json.loads(secrets._vault.open("provider_token", sealed))
     assert content == {"value": "minted", "identity": "pair"}
+
+
+def test_secrets_can_be_forgotten_whoever_stored_them(secrets):
+    secrets.set("webhook_api_key", "key-plain-text-5678")
+    secrets.keep_automatic("tok-plain-text-1234", identity="me")
+
+    secrets.forget(["provider_token", "webhook_api_key"])
+    secrets.forget(["provider_token"])
+
+    assert secrets.listing() == []
+    with pytest.raises(NotFound):
+        secrets.forget(["password"])

@@ -9,6 +9,11 @@ def is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
+def would_leave_traces(directory: Path) -> bool:
+    """Tell whether files this process makes there would be root's in another user's directory."""
+    return is_root() and directory.stat().st_uid != 0
+
+
 def become_owner(directory: Path) -> None:
     """Become the user and group that a directory belongs to, unless it is missing or root's."""
     try:

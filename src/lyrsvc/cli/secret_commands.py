@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 
 from lyrsvc.cli.call import Call
 from lyrsvc.core.errors import UsageError
+from lyrsvc.settings.secret_values import SECRET_SETTINGS, checked_secret
 
 if TYPE_CHECKING:
     from lyrsvc.security.vault import Vault
     from lyrsvc.services.secret_store import SecretStore
 
 COLUMNS = ("name", "updated_at")
-SETTINGS: Mapping[str, str] = {
-    "provider_token": "api.token",
-    "webhook_api_key": "server.webhook_api_keys",
-}
-"""The setting that each secret is the last source of."""
 
 
 def set_secret(call: Call) -> int:
@@ -40,10 +36,12 @@ def import_secrets(call: Call) -> int:
     """Store what environment and file hold; the secret store itself is no source."""
     named = [
         name
-        for name, is_named in zip(SETTINGS, (call.args.token, call.args.webhook), strict=True)
+        for name, is_named in zip(
+            SECRET_SETTINGS, (call.args.token, call.args.webhook), strict=True
+        )
         if is_named
     ]
-    wanted = named or list(SETTINGS)
+    wanted = named or list(SECRET_SETTINGS)
     found = {name: values[0] for name in wanted if (values := _values(call, name))}
     if found:
         _warn_of_further_keys(call, wanted)
@@ -74,22 +72,16 @@ def list_secrets(call: Call) -> int:
 
 def _checked(call: Call, name: str, text: str) -> str:
     """Give the value as its setting will read it; a bad one is never repeated."""
-    from lyrsvc.core.setting import Check, Place
-
     if not text.strip():
         raise UsageError(f"the value of {name} is empty; type it when asked, or pipe it in")
-    setting = call.loaded.registry.by_path[SETTINGS[name]].setting
-    value = setting.from_text(text, Place(call.world.working_directory, None))
-    values = (value,) if isinstance(value, str) else value
-    if len(values) != 1 or not values[0].isprintable():
-        raise UsageError(f"the value of {name} must be one line of text and one value")
-    if isinstance(setting.check, Check) and not setting.check.holds(value):
-        raise UsageError(f"the value of {name} must be {setting.check.wish}")
-    return str(values[0])
+    try:
+        return checked_secret(call.loaded.registry, name, text)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _values(call: Call, name: str) -> tuple[str, ...]:
-    value = call.loaded.resolution.values[SETTINGS[name]]
+    value = call.loaded.resolution.values[SECRET_SETTINGS[name]]
     return (value,) if isinstance(value, str) and value else tuple(value)
 
 
@@ -97,8 +89,8 @@ def _warn_of_further_keys(call: Call, wanted: Iterable[str]) -> None:
     for name in wanted:
         if (count := len(_values(call, name))) > 1:
             call.voice.warn(
-                f"{SETTINGS[name]} holds {count} keys and the store one: the first is stored, the "
-                "others stop working when the plaintext is deleted; make keys with: "
+                f"{SECRET_SETTINGS[name]} holds {count} keys and the store one: the first is "
+                "stored, the others stop working when the plaintext is deleted; make keys with: "
                 "lyrsvc keys create"
             )
 
@@ -106,14 +98,14 @@ def _warn_of_further_keys(call: Call, wanted: Iterable[str]) -> None:
 def _remind(call: Call, name: str) -> None:
     from lyrsvc.settings.plaintext import plaintext_copies
 
-    places = ", ".join(plaintext_copies(call.loaded, SETTINGS[name]))
+    places = ", ".join(plaintext_copies(call.loaded, SECRET_SETTINGS[name]))
     call.note(f"{name} is stored encrypted; now delete the plaintext copies: {places}")
 
 
 def _higher_source(call: Call, name: str) -> str:
     from lyrsvc.settings.plaintext import plaintext_copies
 
-    return next(iter(plaintext_copies(call.loaded, SETTINGS[name])), "")
+    return next(iter(plaintext_copies(call.loaded, SECRET_SETTINGS[name])), "")
 
 
 def _store(call: Call, vault: "Vault", values: Mapping[str, str]) -> None:

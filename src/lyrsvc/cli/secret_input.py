@@ -22,6 +22,21 @@ def read_value(world: World, name: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
+def read_password(world: World) -> str:
+    """Read a new password, blanks and all; a terminal is asked twice, without echo."""
+    stdin: TextIO | None = world.stdin
+    if stdin is not None and stdin.isatty():
+        password = _ask("New password: ")
+        if _ask("Again: ") != password:
+            raise Refused("the two passwords are not the same; nothing was changed")
+        return password
+    try:
+        text = stdin.read(_MOST_CHARACTERS + 1) if stdin is not None else ""
+    except UnicodeDecodeError:
+        raise Refused("the password is not valid text; nothing was changed") from None
+    return text[:-1].removesuffix("\r") if text.endswith("\n") else text
+
+
 def _ask(prompt: str) -> str:
     import warnings
     from getpass import GetPassWarning, getpass

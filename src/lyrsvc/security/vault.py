@@ -56,6 +56,10 @@ class Vault:
         """Tell whether there is a key; raise ``ConfigError`` when it cannot be used."""
         return self._keys.find() is not None
 
+    def ensure_key(self) -> None:
+        """Make a key unless there is one; only right while nothing waits for a lost one."""
+        self._keys.need()
+
     def seal(self, name: str, text: str) -> Sealed:
         """Encrypt a secret for the row of this name."""
         key = self._keys.need()
@@ -78,6 +82,13 @@ class Vault:
         """Tell whether the present key is the one of this ``key_check``."""
         key = self._keys.find()
         return key is not None and hmac.compare_digest(check.encode(), key_check(key).encode())
+
+    def derive(self, purpose: str) -> bytes | None:
+        """Give a key for one other purpose, the same as long as the master key is; or None."""
+        key = self._keys.find()
+        if key is None:
+            return None
+        return hmac.new(key, f"{brand.PROGRAM}:{purpose}".encode(), hashlib.sha256).digest()
 
 
 def key_check(key: bytes) -> str:

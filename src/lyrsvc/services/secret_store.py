@@ -6,9 +6,10 @@ client identity the token was made for. A token without it is the operator's own
 and is never replaced.
 """
 
+import base64
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -75,6 +76,17 @@ class SecretStore:
 
         self._db.write(store)
 
+    def forget(self, names: Iterable[str]) -> None:
+        """Remove values, whoever stored them."""
+        wanted = [_known(name) for name in names]
+
+        def remove(tx: Tx) -> None:
+            for name in wanted:
+                if (blob := secret_blobs.get(tx, name)) is not None:
+                    secret_blobs.delete(tx, blob)
+
+        self._db.write(remove)
+
     def get(self, name: str) -> str | None:
         """Give a value; one that cannot be read counts as unset, and is complained about once."""
         secret = self.read(name)
@@ -113,6 +125,20 @@ class SecretStore:
         blob = self._blob(PROVIDER_TOKEN)
         if blob is not None and self._is_automatic(blob):
             self._db.write(lambda tx: secret_blobs.delete(tx, blob))
+
+    def wrap(self, value: str, *, purpose: str) -> str:
+        """Seal a value that a browser carries from one form to the next; it cannot read it."""
+        self._keep_back(value)
+        sealed = self._vault.seal(purpose, value)
+        return base64.urlsafe_b64encode(sealed.ciphertext).decode()
+
+    def unwrap(self, text: str, *, purpose: str) -> str | None:
+        """Open what was wrapped for this purpose; None when it was not."""
+        try:
+            raw = base64.urlsafe_b64decode(text.encode("ascii"))
+            return self._vault.open(purpose, Sealed(raw, ""))
+        except (ValueError, SecretUnreadable):
+            return None
 
     def listing(self) -> list[dict[str, str]]:
         """List names and times of change; nothing is opened."""

@@ -1,0 +1,26 @@
+"""The settings whose last source is the encrypted store, and what a value for it must be."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from lyrsvc.core.setting import Check, Place
+from lyrsvc.settings.registry import Registry
+
+SECRET_SETTINGS: Final[Mapping[str, str]] = {
+    "provider_token": "api.token",
+    "webhook_api_key": "server.webhook_api_keys",
+}
+"""The setting that each stored secret is the last source of."""
+
+
+def checked_secret(registry: Registry, name: str, text: str) -> str:
+    """Give the value as its setting will read it, or raise ``ValueError``; it is never repeated."""
+    setting = registry.by_path[SECRET_SETTINGS[name]].setting
+    value = setting.from_text(text, Place(Path("/"), None))
+    values = (value,) if isinstance(value, str) else value
+    if len(values) != 1 or not values[0].isprintable():
+        raise ValueError(f"the value of {name} must be one line of text and one value")
+    if isinstance(setting.check, Check) and not setting.check.holds(value):
+        raise ValueError(f"the value of {name} must be {setting.check.wish}")
+    return str(values[0])
