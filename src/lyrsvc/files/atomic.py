@@ -58,7 +58,7 @@ _NO_DIRECTORY_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES
 """Answers of file systems that cannot sync a directory, or do not let us open it."""
 
 
-def replace_file(
+def replace_file(  # noqa: PLR0913 - one keyword for each thing a caller may say
     path: Path,
     data: bytes,
     *,
@@ -66,31 +66,37 @@ def replace_file(
     guard: Guard = nullcontext,
     still_wanted: Callable[[], bool] | None = None,
     announce: Announce | None = None,
+    folder: int | None = None,
 ) -> bool:
     """Write a file durably; False when ``still_wanted`` said no at the last moment.
 
-    ``guard`` is entered around each change of the directory's names.
+    ``guard`` is entered around each change of the directory's names. With ``folder``,
+    a handle of the directory, the file goes there wherever its path leads by now.
 
     A file that exists keeps its mode and, where permitted, its owner; a new one
     gets ``mode``, or what the umask leaves. A symbolic link is replaced, not
     followed. Raises ``FileFault``; then the old file is as it was.
     """
     try:
-        return _replace(path, data, mode, _Steps(guard, still_wanted, announce))
+        return _replace(path, data, mode, _Steps(guard, still_wanted, announce, folder))
     except OSError as error:
         raise write_fault(error, path) from error
 
 
 def remove_file(
-    path: Path, *, guard: Guard = nullcontext, announce: Announce | None = None
+    path: Path,
+    *,
+    guard: Guard = nullcontext,
+    announce: Announce | None = None,
+    folder: int | None = None,
 ) -> None:
-    """Remove a file durably; one that is gone already is fine."""
+    """Remove a file durably, from ``folder`` when it is held; one that is gone is fine."""
     try:
         if announce:
             announce(path)
-        with guard():
-            path.unlink(missing_ok=True)
-        sync_directory(path.parent)
+        with guard(), suppress(FileNotFoundError):
+            os.unlink(_entry(path, folder), dir_fd=folder)
+        sync_directory(path.parent, folder=folder)
     except OSError as error:
         raise write_fault(error, path) from error
 
@@ -120,12 +126,13 @@ def remove_stale_temp(path: Path, *, now: datetime) -> bool:
     return False
 
 
-def sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path, *, folder: int | None = None) -> None:
     """Bring a directory's entries to the disk, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     try:
-        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = os.open(directory if folder is None else ".", flags, dir_fd=folder)
         try:
             os.fsync(handle)
         finally:
@@ -139,6 +146,12 @@ class _Steps(NamedTuple):
     guard: Guard
     still_wanted: Callable[[], bool] | None
     announce: Announce | None
+    folder: int | None
+
+
+def _entry(path: Path, folder: int | None) -> str | Path:
+    """Give how a file is called: by its name in a directory that is held, else by its path."""
+    return path if folder is None else path.name
 
 
 def _replace(
@@ -148,23 +161,25 @@ def _replace(
     steps: "_Steps",
 ) -> bool:
     temp = path.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
-    old = _regular(path)
+    folder = steps.folder
+    old = _regular(path, folder)
     if steps.announce:
         steps.announce(temp)
         steps.announce(path)
     try:
-        _write_temp(temp, data, old, mode, steps.guard)
+        _write_temp(temp, data, old, mode, steps)
         wanted = steps.still_wanted is None or steps.still_wanted()
         if wanted:
             with steps.guard():
-                temp.replace(path)
+                names = _entry(temp, folder), _entry(path, folder)
+                os.replace(*names, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        _discard(temp)
+        _discard(temp, folder)
         raise
     if not wanted:
-        _discard(temp)
+        _discard(temp, folder)
         return False
-    sync_directory(path.parent)
+    sync_directory(path.parent, folder=folder)
     return True
 
 
@@ -173,11 +188,12 @@ def _write_temp(
     data: bytes,
     old: os.stat_result | None,
     mode: int | None,
-    guard: Guard,
+    steps: "_Steps",
 ) -> None:
-    plain_new = old is None and mode is None
-    with guard():
-        handle = os.open(temp, _EXCLUSIVE, _NEW_FILE_MODE if plain_new else _PRIVATE_MODE)
+    access = _NEW_FILE_MODE if old is None and mode is None else _PRIVATE_MODE
+    with steps.guard():
+        name = _entry(temp, steps.folder)
+        handle = os.open(name, _EXCLUSIVE, access, dir_fd=steps.folder)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()
@@ -199,14 +215,14 @@ def _adopt(handle: int, old: os.stat_result) -> None:
         os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
-def _regular(path: Path) -> os.stat_result | None:
+def _regular(path: Path, folder: int | None) -> os.stat_result | None:
     try:
-        facts = path.lstat()
+        facts = os.stat(_entry(path, folder), dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
     return facts if stat.S_ISREG(facts.st_mode) else None
 
 
-def _discard(temp: Path) -> None:
+def _discard(temp: Path, folder: int | None) -> None:
     with suppress(OSError):
-        temp.unlink()
+        os.unlink(_entry(temp, folder), dir_fd=folder)

@@ -1,7 +1,9 @@
 """Write sidecars: judge what is there now, write whole, remove what became needless."""
 
+import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -30,6 +32,7 @@ from lyrsvc.files.atomic import (
     replace_file,
     write_fault,
 )
+from lyrsvc.files.open_folder import open_folder
 from lyrsvc.files.pairing import Sidecars, split_name
 from lyrsvc.files.sidecars import (
     Beside,
@@ -42,6 +45,8 @@ from lyrsvc.files.stem_index import DirectoryIndexes
 
 ATTEMPTS: Final = 5
 """How often a stem is judged anew because somebody else is writing there."""
+
+_MOVED: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class WriteResult(StrEnum):
@@ -122,9 +127,12 @@ class SidecarWriter:
             if directory is None:
                 return WriteReport(result=WriteResult.GONE)
             try:
-                beside = self._look(place, directory)
-                task = _Task(place, directory, beside, files, mode)
-                report = self._attempt(task, allowed=may_write(beside.state, mode, quality))
+                with _held(place, directory) as folder:
+                    beside = self._look(place, directory)
+                    task = _Task(place, directory, beside, files, mode, folder)
+                    report = self._attempt(task, allowed=may_write(beside.state, mode, quality))
+            except _Moved:
+                continue
             except FileFault:
                 if directory.is_dir():
                     raise
@@ -164,6 +172,7 @@ class SidecarWriter:
             guard=self._guard(task),
             still_wanted=lambda: self._is_unchanged(task),
             announce=self._teller(task),
+            folder=task.folder,
         ):
             return None
         self._indexes.enter(task.directory, added=path.name)
@@ -210,7 +219,13 @@ class SidecarWriter:
             return None
         path = old.path if old else task.path_of(new)
         try:
-            replace_file(path, new.data, guard=self._guard(task), announce=self._teller(task))
+            replace_file(
+                path,
+                new.data,
+                guard=self._guard(task),
+                announce=self._teller(task),
+                folder=task.folder,
+            )
         except FileFault as fault:
             if fault.reason != "name_too_long":
                 raise
@@ -238,7 +253,12 @@ class SidecarWriter:
         """Remove a file that is still the one we judged."""
         if signature_of(sidecar.path) != sidecar.signature:
             return None
-        remove_file(sidecar.path, guard=self._guard(task), announce=self._teller(task))
+        remove_file(
+            sidecar.path,
+            guard=self._guard(task),
+            announce=self._teller(task),
+            folder=task.folder,
+        )
         self._indexes.enter(task.directory, removed=sidecar.path.name)
         return sidecar.known_as
 
@@ -250,12 +270,33 @@ class _Task:
     beside: Beside
     files: Sequence[Rendered]
     mode: FetchMode
+    folder: int | None
 
     def path_of(self, file: Rendered) -> Path:
         return self.directory / f"{self.place.stem}{file.extension}"
 
     def known(self, path: Path) -> Path:
         return self.place.directory / path.name
+
+
+class _Moved(Exception):
+    """A directory is no longer where it was resolved to."""
+
+
+@contextmanager
+def _held(place: Place, directory: Path) -> Iterator[int | None]:
+    """Hold the directory open while it is written to; nothing leads out of it then."""
+    with ExitStack() as opened:
+        try:
+            root = place.root and Path(os.path.realpath(place.root, strict=True))
+            folder = opened.enter_context(open_folder(directory, root=root))
+        except OSError as error:
+            if error.errno in _MOVED:
+                raise _Moved from error
+            raise write_fault(error, directory) from error
+        except ValueError as error:  # the root itself leads elsewhere by now
+            raise _Moved from error
+        yield folder
 
 
 def resolve(place: Place) -> Path | None:

@@ -46,6 +46,15 @@ def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
     return _target(row) if row else None
 
 
+def of_source(tx: "Tx", source_path: str) -> list[Target]:
+    """Give the targets of one audio file, by id."""
+    rows = tx.all(
+        "SELECT * FROM work_targets WHERE source_hash = :hash ORDER BY id",
+        hash=path_hash(source_path),
+    )
+    return [_target(row) for row in rows]
+
+
 def insert(tx: "Tx", target: Target, *, now: datetime) -> Target:
     """Write a new target down; give it with its id."""
     target_id = tx.value(

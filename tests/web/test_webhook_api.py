@@ -1,0 +1,137 @@
+"""The webhook over HTTP: bad bodies, a database that is busy, and what a log line says."""
+
+import logging
+
+import pytest
+
+from lyrsvc.core.errors import StoreBusy
+from lyrsvc.logs.request_ids import current_request_id
+from service_runs import House
+
+NOWHERE = "http://127.0.0.1:9"
+HOOK = "/api/v1/webhooks/lidarr"
+ALBUM = {
+    "eventType": "Download",
+    "instanceName": "Lidarr at home",
+    "artist": {"name": "Quillon Marsh"},
+    "album": {"title": "Northern Pier"},
+    "tracks": [{"title": "Tidewater"}, {"title": "Low Light"}],
+    "trackFiles": [{"path": "/music/a.flac"}, {"path": "/music/b.flac"}],
+}
+
+
+@pytest.fixture
+def run(tmp_path, clock):
+    with House(tmp_path, clock, NOWHERE).running() as running:
+        yield running
+
+
+@pytest.fixture
+def lidarr(run):
+    return run.visitor(scope="webhook")
+
+
+@pytest.mark.spec("H-21")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"7",
+        b"NaN",
+        b'{"eventType": NaN}',
+        b'{"eventType": "Download", "tracks": [',
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"\xff\xfe\x00",
+        b'{"eventType": "Caf\xe9"}',
+        b'{"eventType": "Test"} and more',
+        b"{'eventType': 'Test'}",
+    ],
+    ids=lambda body: repr(body[:24]),
+)
+def test_a_body_that_is_no_event_is_refused_and_leaves_nothing(run, lidarr, body):
+    answer = lidarr.post(HOOK, body)
+    assert (answer.status, answer.json["error"]) == (400, "invalid_payload")
+    assert run.rows("SELECT * FROM work_items") == []
+    assert lidarr.get("/healthz").status == 200
+
+
+@pytest.mark.spec("H-03")
+@pytest.mark.seed("S-075")
+def test_an_import_is_queued_with_high_priority_and_twice_changes_nothing(run, lidarr):
+    first, second = lidarr.post(HOOK, ALBUM), lidarr.ask("PUT", f"{HOOK}/", ALBUM)
+    assert first.json == {
+        "status": "accepted",
+        "event": "Download",
+        "tracks": 2,
+        "enqueued": 2,
+        "refreshed": 0,
+        "already_done": 0,
+        "skipped": 0,
+        "resolved": {"inventory": 0, "path": 0, "metadata": 2},
+    }
+    assert (second.json["enqueued"], second.json["refreshed"]) == (0, 2)
+    rows = run.rows("SELECT title, priority FROM work_items ORDER BY id")
+    assert rows == [{"title": "Tidewater", "priority": 10}, {"title": "Low Light", "priority": 10}]
+
+
+def test_a_database_that_stays_busy_asks_the_sender_to_come_again(run, lidarr, monkeypatch):
+    def busy(*_args, **_more):
+        raise StoreBusy("held by another process")
+
+    monkeypatch.setattr(run.service.intake, "accept", busy)
+    answer = lidarr.post(HOOK, ALBUM)
+    assert (answer.status, answer.json["error"]) == (503, "unavailable")
+    assert answer.header("retry-after") == "30"
+    assert "held" not in answer.text
+
+
+class Overhearing(logging.Handler):
+    """Keeps each record with the request it was written for."""
+
+    def __init__(self):
+        super().__init__()
+        self.heard = []
+
+    def emit(self, record):
+        self.heard.append((record, current_request_id()))
+
+
+@pytest.fixture
+def overhearing(caplog):
+    caplog.set_level(logging.INFO)
+    handler, log = Overhearing(), logging.getLogger("lyrsvc.webhook")
+    log.addHandler(handler)
+    yield handler
+    log.removeHandler(handler)
+
+
+@pytest.mark.spec("C-56")
+def test_the_lines_of_a_webhook_tell_counts_sender_items_and_request(tmp_path, clock, overhearing):
+    house = House(tmp_path, clock, NOWHERE)
+    with house.running(LYRSVC_TRUSTED_PROXIES="10.9.9.9") as run:
+        proxy = run.visitor(scope="webhook", peer="10.9.9.9")
+        sent = {"x-request-id": "from-the-proxy", "x-forwarded-for": "203.0.113.9"}
+        assert proxy.post(HOOK, ALBUM, headers=sent).header("x-request-id") == "from-the-proxy"
+        ids = [row["id"] for row in run.rows("SELECT id FROM work_items ORDER BY id")]
+        stranger = run.visitor(scope="webhook", peer="203.0.113.9")
+        assert stranger.post(HOOK, ALBUM, headers=sent).header("x-request-id") != "from-the-proxy"
+    (enqueued, first), (told, second) = overhearing.heard[:2]
+    assert (first, second) == ("from-the-proxy", "from-the-proxy")
+    assert enqueued.items == ids
+    assert (told.event, told.instance, told.enqueued) == ("Download", "Lidarr at home", 2)
+    assert told.client == "203.0.113.9"
+
+
+def test_the_last_webhook_is_remembered_across_restarts(tmp_path, clock):
+    house = House(tmp_path, clock, NOWHERE)
+    with house.running() as run:
+        assert run.service.webhooks.last is None
+        run.visitor(scope="webhook").post(HOOK, {"eventType": "Test", "instanceName": "Box"})
+        run.service.flush()
+    with house.running() as run:
+        last = run.service.webhooks.last
+        assert (last.event, last.instance, last.at) == ("Test", "Box", clock.now())
