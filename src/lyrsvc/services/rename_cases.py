@@ -1,0 +1,88 @@
+"""What a rename job means here: two confined paths and their libraries, or a refusal."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lyrsvc.core.library import Library
+from lyrsvc.core.payload_paths import PathMappings, local_path
+from lyrsvc.files.confinement import Confinement
+from lyrsvc.files.pairing import split_name
+from lyrsvc.files.tree import AUDIO_SUFFIXES
+from lyrsvc.services.rename_rows import Renamed
+from lyrsvc.store.rename_jobs import RenameJob
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenameTerms:
+    """What holds for every job: the roots that count, how paths are spelled there, the backup."""
+
+    roots: Callable[[], Iterable[Path]]
+    backup: Path
+    mappings: PathMappings = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RenameCase:
+    """A job with what it is about; without ``renamed`` it is none of ours, for a reason."""
+
+    job: RenameJob
+    renamed: Renamed | None
+    refusal: str = ""
+
+    @property
+    def libraries(self) -> tuple[Library, ...]:
+        """Give the libraries that are changed, by id."""
+        if self.renamed is None:
+            return ()
+        both = (self.renamed.old_library, self.renamed.new_library)
+        found = {library.id: library for library in both if library is not None}
+        return tuple(found[library_id] for library_id in sorted(found))
+
+
+class RenameCases:
+    """Reads jobs that wait together."""
+
+    def __init__(
+        self, terms: RenameTerms, known: Iterable[Library], jobs: Sequence[RenameJob]
+    ) -> None:
+        self._mappings = terms.mappings
+        self._confinement = Confinement(terms.roots())
+        self._by_root = {os.fspath(library.path).rstrip("/"): library for library in known}
+        self._places = {job.id: place for place, job in enumerate(jobs)}
+        self._jobs = jobs
+
+    def read(self, job: RenameJob) -> RenameCase:
+        """Find both ends of a rename; the old one is gone already, its name counts as given."""
+        final = self._final(job)
+        new = self._confinement.find(final) if final else None
+        if new is None:
+            return RenameCase(job, None, "the new path is not a file of a library here")
+        old = local_path(job.old_path, self._mappings)
+        expected = self._confinement.expect(old) if old else None
+        name = (old or "").rpartition("/")[2]
+        if expected is None:
+            return RenameCase(job, None, "the old path is not inside a library here")
+        library = self._by_root.get(new.root)
+        if library is None or split_name(name)[1].lower() not in AUDIO_SUFFIXES:
+            return RenameCase(job, None, "the old path is no audio file of a library here")
+        renamed = Renamed(
+            old=Path(expected.path).with_name(name),
+            new=Path(new.path),
+            old_library=self._by_root.get(expected.root),
+            new_library=library,
+        )
+        return RenameCase(job, renamed)
+
+    def _final(self, job: RenameJob) -> str | None:
+        """Give where a file is by now: later jobs may have renamed it again."""
+        path = job.new_path
+        for later in self._jobs[self._places[job.id] + 1 :]:
+            if later.old_path == path and not self._is_there(path):
+                path = later.new_path
+        return local_path(path, self._mappings)
+
+    def _is_there(self, path: str) -> bool:
+        text = local_path(path, self._mappings)
+        return text is not None and self._confinement.find(text) is not None

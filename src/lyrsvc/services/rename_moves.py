@@ -1,0 +1,110 @@
+"""The sidecars of one renamed audio file, moved to its new name as far as that is free."""
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lyrsvc.core.display import escape_controls
+from lyrsvc.core.orphans import extension
+from lyrsvc.files.move_log import MoveLog
+from lyrsvc.files.moving import is_half_moved, is_taken
+from lyrsvc.files.pairing import NAMED, Sidecars
+from lyrsvc.files.sidecars import find_sidecars
+from lyrsvc.services.move_rows import stem_of
+from lyrsvc.services.rename_rows import Renamed
+from lyrsvc.services.sidecar_moves import SidecarMover, Unit, UnitEnd
+
+METHOD = "lidarr-rename"
+
+
+@dataclass(slots=True)
+class RenameMoves:
+    """What became of the sidecars.
+
+    ``followed`` are those at the new name that were, or may have been, at the old one;
+    ``kept`` and ``failures`` are sentences. A kept one may find its place free later.
+    """
+
+    made: list[tuple[Path, Path]] = field(default_factory=list)
+    followed: list[tuple[Path, Path]] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def move_sidecars(renamed: Renamed, mover: SidecarMover, log: MoveLog) -> RenameMoves:
+    """Move what stands beside the old name; whoever stands at the new one stays."""
+    moves = RenameMoves()
+    old_stem, new_stem = stem_of(renamed.old), stem_of(renamed.new)
+    if (renamed.old.parent, old_stem) == (renamed.new.parent, new_stem):
+        return moves
+    sources = _beside(renamed.old.parent, old_stem)
+    goals = _beside(renamed.new.parent, new_stem)
+    for kind in NAMED:
+        source, goal = getattr(sources, kind), getattr(goals, kind)
+        if source is None:
+            if goal is not None:
+                old = renamed.old.parent / f"{old_stem}{extension(goal)}"
+                moves.followed.append((old, renamed.new.parent / goal))
+        elif kind != "elrc" or sources.lrc is None or _has_followed(moves, ".lrc"):
+            _move(renamed, source, goal, moves, mover, log)
+    return moves
+
+
+def _move(
+    renamed: Renamed,
+    source: str,
+    goal: str | None,
+    moves: RenameMoves,
+    mover: SidecarMover,
+    log: MoveLog,
+) -> None:
+    old = renamed.old.parent / source
+    new = renamed.new.parent / f"{stem_of(renamed.new)}{extension(source)}"
+    if not _is_regular(old):
+        moves.kept.append(f"{_shown(old)} is not a regular file")
+        return
+    standing = renamed.new.parent / goal if goal else None
+    if standing is not None and standing != old and is_taken(old, standing):
+        if not is_half_moved(old, standing):
+            moves.kept.append(f"{_shown(standing)} is there already")
+            return
+        mover.drop(old)  # an earlier attempt was cut off between link and unlink
+        moves.followed.append((old, standing))
+        return
+    unit = Unit(
+        files=((old, new),),
+        library=renamed.new_library,
+        from_library=renamed.old_library,
+        method=METHOD,
+    )
+    moved = mover.move_files(unit, log)
+    if moved.end is UnitEnd.MOVED:
+        moves.made.append((old, new))
+        moves.followed.append((old, new))
+    elif moved.end is UnitEnd.CONFLICT:
+        moves.kept.append(moved.reason)
+    else:
+        moves.failures.append(moved.reason)
+
+
+def _beside(directory: Path, stem: str) -> Sidecars:
+    try:
+        return find_sidecars(stem, os.listdir(directory))  # noqa: PTH208 - names are all we want
+    except (FileNotFoundError, NotADirectoryError):
+        return Sidecars()
+
+
+def _has_followed(moves: RenameMoves, suffix: str) -> bool:
+    return any(extension(new.name).lower() == suffix for _, new in moves.followed)
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _shown(path: Path) -> str:
+    return escape_controls(path.name)

@@ -1,0 +1,201 @@
+"""Renames that Lidarr told of: the sidecars follow their audio, and so do the rows.
+
+Jobs are durable. One that was cut off is done again from its beginning; what has
+happened already is found as it should be, and left so.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from enum import Enum
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Final, Literal
+
+from lyrsvc.core.errors import LyrsvcError
+from lyrsvc.core.library import Library
+from lyrsvc.core.ports import Clock
+from lyrsvc.files.atomic import Announce
+from lyrsvc.files.move_log import MoveLog
+from lyrsvc.services.bell import Bell
+from lyrsvc.services.library_lock import LibraryBusy, library_lock
+from lyrsvc.services.move_rows import StemStand, follow_files, look_at_stem, remember_move
+from lyrsvc.services.rename_cases import RenameCase, RenameCases, RenameTerms
+from lyrsvc.services.rename_moves import METHOD, RenameMoves, move_sidecars
+from lyrsvc.services.rename_rows import Renamed, follow_audio
+from lyrsvc.services.serve_backup import serve_backup
+from lyrsvc.services.sidecar_moves import SidecarMover
+from lyrsvc.store import libraries, rename_jobs
+from lyrsvc.store.counts import Tally
+from lyrsvc.store.database import Database, Tx
+from lyrsvc.store.rename_jobs import RenameJob
+
+BATCH: Final = 500
+IDLE_S: Final = 30.0
+BUSY_S: Final = 5.0
+RETRY_S: Final = 60.0
+TRIES: Final = 3
+"""So often a job is tried that the file system refuses; then it is closed with the reason."""
+_TICK_S: Final = 1.0
+"""The longest time until a stop is noticed that nobody woke us for."""
+_LOG: Final = logging.getLogger("lyrsvc.rename")
+
+Touched = Callable[[Library, Sequence[Path]], None]
+"""Told which directories of a library were changed."""
+
+
+class _Turn(Enum):
+    DONE = "done"
+    BLOCKED = "blocked"
+    LATE = "late"
+
+
+class Renamer:
+    """Applies waiting rename jobs; ``run`` is made for a thread."""
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        clock: Clock,
+        chance: Random,
+        terms: RenameTerms,
+        announce: Announce | None = None,
+        on_touched: Touched = lambda _library, _directories: None,
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._terms = terms
+        self._on_touched = on_touched
+        self._mover = SidecarMover(db, clock=clock, chance=chance, by=METHOD, announce=announce)
+        self._bell = Bell()
+        self._tries: dict[int, int] = {}
+
+    def wake(self) -> None:
+        """Say that there may be new jobs, or that the program stops."""
+        self._bell.ring()
+
+    def run(self) -> None:
+        """Apply jobs as they come, until the program stops."""
+        while not self._clock.wait(0):
+            seen = self._bell.rings
+            until = self._clock.monotonic() + self.step()
+            while self._bell.rings == seen and (left := until - self._clock.monotonic()) > 0:
+                self._bell.wait(seen, min(left, _TICK_S))
+                if self._clock.wait(0):
+                    return
+
+    def step(self) -> float:
+        """Apply what waits; give how many seconds the next look has time."""
+        with self._db.read() as tx:
+            jobs = rename_jobs.waiting(tx, BATCH)
+            known = libraries.all_libraries(tx)
+        postponed: set[float] = set()
+        cases = RenameCases(self._terms, known, jobs)
+        for concerned, group in groupby(map(cases.read, jobs), key=lambda case: case.libraries):
+            try:
+                if self._apply_locked(concerned, list(group)):
+                    postponed.add(RETRY_S)
+            except LibraryBusy:
+                postponed.add(BUSY_S)
+        if postponed:
+            return min(postponed)
+        return 0.0 if len(jobs) == BATCH else IDLE_S
+
+    def _apply_locked(
+        self, concerned: Sequence[Library], cases: Sequence[RenameCase]
+    ) -> list[RenameCase]:
+        """Apply jobs of the same libraries; give those that have to wait for another try."""
+        with ExitStack() as stack:
+            for library in concerned:
+                stack.enter_context(
+                    library_lock(self._db, library, clock=self._clock, purpose="rename")
+                )
+            log = stack.enter_context(serve_backup(self._terms.backup, self._clock))
+            return list(self._apply_all(cases, log))
+
+    def _apply_all(self, cases: Sequence[RenameCase], log: MoveLog) -> Iterator[RenameCase]:
+        """Apply jobs in their order; one whose place another job makes free comes after that."""
+        waiting = list(cases)
+        may_block = True
+        while waiting:
+            blocked: list[RenameCase] = []
+            for case in waiting:
+                if self._clock.wait(0):
+                    return
+                turn = self._apply(case, log, may_block=may_block)
+                if turn is _Turn.BLOCKED:
+                    blocked.append(case)
+                elif turn is _Turn.LATE:
+                    yield case
+            may_block = len(blocked) < len(waiting)
+            waiting = blocked
+
+    def _apply(self, case: RenameCase, log: MoveLog, *, may_block: bool) -> _Turn:
+        job, renamed = case.job, case.renamed
+        if renamed is None:
+            self._settle(job, "ignored", case.refusal)
+            return _Turn.DONE
+        try:
+            moves = move_sidecars(renamed, self._mover, log)
+            if moves.failures:
+                return self._put_off(job, "; ".join(moves.failures))
+            if moves.kept and may_block:
+                return _Turn.BLOCKED
+            self._write_down(job, renamed, moves)
+        except (LyrsvcError, OSError) as error:
+            return self._put_off(job, str(error))
+        self._tries.pop(job.id, None)
+        self._tell(renamed)
+        return _Turn.DONE
+
+    def _put_off(self, job: RenameJob, reason: str) -> _Turn:
+        """Try a job again later, but not for ever."""
+        tries = self._tries[job.id] = self._tries.get(job.id, 0) + 1
+        fields = {"job": job.id, "path": job.new_path, "reason": reason, "tries": tries}
+        _LOG.warning("sidecars could not follow a rename", extra=fields)
+        if tries < TRIES:
+            return _Turn.LATE
+        del self._tries[job.id]
+        self._settle(job, "done", reason)
+        return _Turn.DONE
+
+    def _write_down(self, job: RenameJob, renamed: Renamed, moves: RenameMoves) -> None:
+        """Let the rows follow and close the job, in one transaction."""
+        stands = self._stands(renamed, moves)
+        moment = self._mover.moment
+
+        def write(tx: Tx) -> None:
+            tally = Tally()
+            follow_files(tx, moves.followed, moment)
+            follow_audio(tx, renamed, stands, tally, moment)
+            if moves.made:
+                goal = moves.made[0][1]
+                remember_move(tx, stands[-1], goal, by=METHOD, method=METHOD, moment=moment)
+            error = "; ".join(moves.kept)
+            rename_jobs.settle(tx, job.id, state="done", error=error, now=moment.now)
+            tally.write(tx, now=moment.now)
+
+        self._db.write(write)
+        fields = {"job": job.id, "path": job.new_path, "files": len(moves.made)}
+        _LOG.info("sidecars followed a rename", extra=fields)
+
+    def _stands(self, renamed: Renamed, moves: RenameMoves) -> tuple[StemStand, ...]:
+        new = look_at_stem(
+            self._db, renamed.new_library, renamed.new, [goal for _, goal in moves.followed]
+        )
+        if renamed.old_library is None:
+            return (new,)
+        return look_at_stem(self._db, renamed.old_library, renamed.old), new
+
+    def _tell(self, renamed: Renamed) -> None:
+        for library in filter(None, (renamed.old_library, renamed.new_library)):
+            paths = (renamed.old, renamed.new)
+            inside = [path.parent for path in paths if library.path in path.parents]
+            self._on_touched(library, inside)
+
+    def _settle(self, job: RenameJob, state: Literal["done", "ignored"], error: str) -> None:
+        now = self._clock.now()
+        self._db.write(lambda tx: rename_jobs.settle(tx, job.id, state=state, error=error, now=now))
+        _LOG.info("rename closed", extra={"job": job.id, "state": state, "reason": error})

@@ -1,0 +1,302 @@
+"""Renames that Lidarr told of."""
+
+import threading
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from lyrsvc.files import moving
+from lyrsvc.files.move_log import read_moves
+from lyrsvc.services import renaming
+from lyrsvc.services.library_lock import library_lock
+from lyrsvc.services.rename_cases import RenameTerms
+from lyrsvc.services.renaming import Renamer
+from lyrsvc.store import rename_jobs
+from realigns import Realigns
+
+
+class Renames(Realigns):
+    """A library of which Lidarr renames the files."""
+
+    touched: list[tuple[str, list[str]]]
+
+    def renamer(self, **terms) -> Renamer:
+        self.touched = []
+        known = {"roots": lambda: [self.root], "backup": self.backup}
+        return Renamer(
+            self.db,
+            clock=self.clock,
+            chance=Random(3),
+            terms=RenameTerms(**{**known, **terms}),
+            announce=lambda path: self.announced.append(path.name),
+            on_touched=lambda library, places: self.touched.append(
+                (library.name, sorted(str(p.relative_to(library.path)) for p in places))
+            ),
+        )
+
+    def rename(self, *pairs: tuple[str, str], audio: bool = True) -> None:
+        """Rename audio as Lidarr does, and store the jobs."""
+        for old, new in pairs if audio else ():
+            (self.root / new).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / old).rename(self.root / new)
+        self.tell(*((str(self.root / old), str(self.root / new)) for old, new in pairs))
+
+    def tell(self, *pairs: tuple[str, str]) -> None:
+        self.db.write(lambda tx: rename_jobs.insert(tx, pairs, now=self.clock.now()))
+
+    def jobs(self) -> list[tuple[str, str]]:
+        return [(job["state"], job["error"]) for job in self.table("rename_jobs")]
+
+
+@pytest.fixture
+def music(db, clock, tmp_path):
+    music = Renames(db, clock, tmp_path / "music")
+    yield music
+    assert music.wrong_counts() == {}
+
+
+@pytest.mark.spec("E-64", "H-16")
+def test_sidecars_and_rows_follow_and_a_second_delivery_changes_nothing(music):
+    pairs = []
+    for number in range(40):
+        old = f"Old Name/{number:02} - Track.flac"
+        music.song(old, f"Song {number}", mbid=f"{number:08d}-0000-4000-8000-000000000000")
+        if number % 2:
+            music.put(f"Old Name/{number:02} - Track.lrc", ours=True)
+            music.put(f"Old Name/{number:02} - Track.txt", "words\n")
+        pairs.append((old, f"New Name/{number:02} - Song {number}.flac"))
+    music.scan()
+    items = [(item["title"], item["status"]) for item in music.table("work_items")]
+    ids = {row["title"]: row["id"] for row in music.table("scan_results")}
+    music.rename(*pairs)
+
+    music.renamer().step()
+
+    assert music.jobs() == [("done", "")] * 40
+    assert music.sidecars() == {
+        f"New Name/{n:02} - Song {n}{kind}" for n in range(1, 40, 2) for kind in (".lrc", ".txt")
+    }
+    rows = music.rows()
+    assert {row["source_path"] for row in rows} == {str(music.root / new) for _, new in pairs}
+    assert {row["title"]: row["id"] for row in music.table("scan_results")} == ids
+    assert {row["missing_since_at"] for row in music.table("scan_results")} == {None}
+    assert [(item["title"], item["status"]) for item in music.table("work_items")] == items
+    for target in music.table("work_targets"):
+        assert target["source_path"].startswith(str(music.root / "New Name"))
+        assert Path(target["source_path"]).stem == target["out_stem"]
+    assert {Path(own["path"]).parent.name for own in music.table("written_files")} == {"New Name"}
+    moves = list(read_moves(music.backup))
+    assert (len(moves), {move.method for move in moves}) == (40, {"lidarr-rename"})
+
+    before = music.known(), music.files(), music.backup.read_bytes()
+    music.rename(*pairs, audio=False)
+    music.renamer().step()
+    assert (music.known(), music.files(), music.backup.read_bytes()) == before
+    assert music.jobs() == [("done", "")] * 80
+    report = music.scan()
+    assert (report.counts.new, report.counts.missing, report.counts.opened) == (0, 0, 0)
+
+
+@pytest.mark.spec("H-16")
+def test_a_destination_that_exists_stays(music):
+    music.song("old.flac")
+    music.put("old.lrc", "mine\n")
+    music.put("old.txt", "words\n")
+    music.put("new.lrc", "theirs\n")
+    music.rename(("old.flac", "new.flac"))
+    music.renamer().step()
+    assert (music.root / "new.lrc").read_text() == "theirs\n"
+    assert (music.root / "old.lrc").read_text() == "mine\n"
+    assert (music.root / "new.txt").read_text() == "words\n"
+    assert music.jobs() == [("done", "new.lrc is there already")]
+
+
+def test_the_word_timed_sibling_goes_with_its_lrc_only(music):
+    for name in ("a", "b"):
+        music.song(f"{name}.flac")
+        music.put(f"{name}.lrc")
+        music.put(f"{name}.elrc")
+    music.put("new b.lrc", "theirs\n")
+    music.rename(("a.flac", "new a.flac"), ("b.flac", "new b.flac"))
+    music.renamer().step()
+    assert music.sidecars() == {"new a.lrc", "new a.elrc", "b.lrc", "b.elrc", "new b.lrc"}
+
+
+def test_names_given_up_by_another_file_are_waited_for(music):
+    for name in ("1", "2"):
+        music.song(f"{name}.flac", name)
+        music.put(f"{name}.lrc", f"words {name}\n")
+    (music.root / "2.flac").rename(music.root / "3.flac")
+    (music.root / "1.flac").rename(music.root / "2.flac")
+    music.rename(("1.flac", "2.flac"), ("2.flac", "3.flac"), audio=False)
+    music.renamer().step()
+    assert (music.root / "3.lrc").read_text() == "words 2\n"
+    assert (music.root / "2.lrc").read_text() == "words 1\n"
+    assert music.sidecars() == {"2.lrc", "3.lrc"}
+
+
+def test_a_file_that_was_renamed_twice_meanwhile_is_found_at_its_last_place(music):
+    music.song("1.flac")
+    music.put("1.lrc")
+    music.rename(("1.flac", "2.flac"), ("2.flac", "3.flac"))
+    music.renamer().step()
+    assert music.sidecars() == {"3.lrc"}
+    assert music.jobs() == [("done", "")] * 2
+
+
+def test_a_rename_that_only_changes_the_case_moves_the_sidecar(music):
+    music.song("song.flac")
+    music.put("song.lrc")
+    music.rename(("song.flac", "Song.flac"))
+    music.renamer().step()
+    assert music.sidecars() == {"Song.lrc"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("/etc/passwd.flac", "{root}/new.flac"),
+        ("{root}/old.flac", "/etc/passwd.flac"),
+        ("{root}/../old.flac", "{root}/new.flac"),
+        ("{root}2/old.flac", "{root}/new.flac"),
+        ("C:\\music\\old.flac", "{root}/new.flac"),
+        ("{root}/old.flac", "{root}/gone.flac"),
+        ("{root}/old.flac", "{root}/note.txt"),
+        ("{root}/old", "{root}/new.flac"),
+        ("{root}/out/old.flac", "{root}/new.flac"),
+    ],
+)
+def test_paths_that_are_none_of_ours_are_ignored(music, tmp_path, old, new):
+    music.song("new.flac")
+    (tmp_path / "music2").mkdir()
+    (music.root / "out").symlink_to(tmp_path / "music2")
+    for place in (tmp_path, tmp_path / "music2", music.root):
+        (place / "old.lrc").write_text("words")
+    (music.root / "note.txt").write_text("x")
+    before = music.files()
+    music.tell((old.format(root=music.root), new.format(root=music.root)))
+    music.renamer().step()
+    assert [state for state, _ in music.jobs()] == ["ignored"]
+    assert music.files() == before
+
+
+def test_paths_are_mapped_from_lidarrs_view(music):
+    music.song("new/x.flac")
+    music.put("old/y.lrc")
+    music.tell(("/data/old/y.flac", "/data/new/x.flac"))
+    music.renamer(mappings=(("/data", str(music.root)),)).step()
+    assert music.sidecars() == {"new/x.lrc"}
+    assert music.touched == [("Music", ["new", "old"]), ("Music", ["new", "old"])]
+
+
+def test_old_and_new_rows_become_one(music):
+    music.song("old.flac", "Hello")
+    music.scan()
+    row_id = music.table("scan_results")[0]["id"]
+    (music.root / "old.flac").unlink()
+    music.song("keep.flac")
+    music.song("new.flac", "Hello", seconds=300)
+    music.put("old.lrc")
+    music.scan()
+    assert len(music.table("scan_results")) == 3
+    music.rename(("old.flac", "new.flac"), audio=False)
+    music.renamer().step()
+    rows = {row["name"]: row for row in music.table("scan_results")}
+    assert set(rows) == {"keep.flac", "new.flac"}
+    assert (rows["new.flac"]["id"], rows["new.flac"]["sidecar"]) == (row_id, 1)
+    sources = {Path(t["source_path"]).name for t in music.table("work_targets")}
+    assert sources == {"keep.flac", "new.flac"}
+
+
+def test_what_was_parked_because_its_audio_was_gone_is_due_again(music):
+    music.song("old.flac", "Hello")
+    music.song("keep.flac")
+    music.scan()
+    (music.root / "old.flac").rename(music.root.parent / "aside.flac")
+    music.scan()
+    assert sorted(t["status"] for t in music.table("work_targets")) == ["parked", "pending"]
+    (music.root.parent / "aside.flac").rename(music.root / "new.flac")
+    music.rename(("old.flac", "new.flac"), audio=False)
+    music.renamer().step()
+    assert {t["status"] for t in music.table("work_targets")} == {"pending"}
+    assert all(item["due_at"] for item in music.table("work_items"))
+
+
+def test_a_busy_library_is_waited_for(music, db, clock):
+    music.song("old.flac")
+    music.put("old.lrc")
+    music.rename(("old.flac", "new.flac"))
+    renamer = music.renamer()
+    with library_lock(db, music.library, clock=clock, purpose="scan"):
+        assert renamer.step() == renaming.BUSY_S
+    assert music.jobs() == [("waiting", "")]
+    assert renamer.step() == renaming.IDLE_S
+    assert music.sidecars() == {"new.lrc"}
+
+
+def test_what_the_file_system_refuses_is_tried_again_but_not_for_ever(music, monkeypatch):
+    music.song("old.flac")
+    music.song("old2.flac")
+    music.put("old.lrc")
+    music.put("old2.lrc")
+    music.rename(("old.flac", "new.flac"), ("old2.flac", "new2.flac"))
+    renamer = music.renamer()
+    rename = moving._rename
+
+    def failing(old, new):
+        if old.name == "old.lrc":
+            raise OSError(30, "Read-only file system")
+        return rename(old, new)
+
+    monkeypatch.setattr(moving, "_rename", failing)
+    assert renamer.step() == renaming.RETRY_S
+    assert music.sidecars() == {"old.lrc", "new2.lrc"}
+    renamer.step()
+    renamer.step()
+    assert [state for state, _ in music.jobs()] == ["done", "done"]
+    assert "read-only file system" in music.jobs()[0][1]
+
+
+def test_the_loop_applies_what_it_is_woken_for_and_ends(music, clock):
+    music.song("old.flac")
+    music.put("old.lrc")
+    renamer = music.renamer()
+    thread = threading.Thread(target=renamer.run, daemon=True)
+    thread.start()
+    music.rename(("old.flac", "new.flac"))
+    renamer.wake()
+    until = threading.Event()
+    for _ in range(500):
+        if music.jobs() == [("done", "")]:
+            break
+        until.wait(0.01)
+    assert music.sidecars() == {"new.lrc"}
+    clock.stopped = True
+    renamer.wake()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_file_may_go_to_another_library(music, tmp_path, known):
+    (tmp_path / "other").mkdir()
+    other = music.add(tmp_path / "other", name="Other")
+    music.song("keep.flac")
+    music.song("a/old.flac", "Hello")
+    music.put("a/old.lrc", ours=True)
+    music.scan()
+    target = tmp_path / "other" / "new.flac"
+    (music.root / "a" / "old.flac").rename(target)
+    if known:
+        music.scan(other)
+        music.scan()
+    music.tell((str(music.root / "a/old.flac"), str(target)))
+    renamer = music.renamer(roots=lambda: [music.root, tmp_path / "other"])
+    renamer.step()
+    assert music.jobs() == [("done", "")]
+    assert (tmp_path / "other" / "new.lrc").exists()
+    rows = {row["name"]: row for row in music.table("scan_results")}
+    assert set(rows) == {"keep.flac", "new.flac"}
+    assert (rows["new.flac"]["library_id"], rows["new.flac"]["sidecar"]) == (other.id, 1)
+    assert music.wrong_counts() == {}
