@@ -8,13 +8,23 @@ from lyrsvc.core.errors import LyrsvcError
 
 
 class DetectorDown(LyrsvcError):
-    """The classifier cannot be asked now; nothing may be charged because of it."""
+    """The classifier cannot be asked now; nothing may be charged because of it.
+
+    It is merely ``busy`` when it listens to another track: then nobody is to blame.
+    """
 
     code = "detector_down"
 
-    def __init__(self, message: str, *, until: datetime) -> None:
+    def __init__(self, message: str, *, until: datetime, busy: bool = False) -> None:
         super().__init__(message)
         self.until = until
+        self.busy = busy
+
+
+class ListeningStopped(LyrsvcError):
+    """The program stops; the track is listened to another time."""
+
+    code = "listening_stopped"
 
 
 class DetectOrigin(StrEnum):

@@ -169,6 +169,12 @@ def after(
             return state
 
 
+def trip(state: LaneState, cause: str, *, now: datetime, policy: RestPolicy) -> LaneState:
+    """Close a lane at its first fault, each time for longer; only a clean answer ends that."""
+    trips = state.trips + 1
+    return _closed(state, cause, now + rest(trips, policy), trips=trips)
+
+
 def _after_clean(state: LaneState, now: datetime) -> LaneState:
     streak = state.ok_streak + 1
     level = state.pace_level

@@ -3,12 +3,13 @@
 import logging
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from lyrsvc.core.item import NOT_RUN, DetectorFinding, WorkItem
 from lyrsvc.core.lyrics import Candidate, Matched, Quality
 from lyrsvc.core.outcome import Answer, Attempt
-from lyrsvc.core.ports import Clock, Detector
+from lyrsvc.core.ports import Clock
+from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.resume import Detected
 from lyrsvc.core.verdict import Decision, Evidence, Verdict
@@ -19,6 +20,16 @@ COMPLAIN_EVERY: Final = timedelta(minutes=1)
 _LOG = logging.getLogger("lyrsvc.worker")
 
 
+class Listener(Protocol):
+    """Who listens; :class:`lyrsvc.services.detector_lane.DetectorLane` but in tests."""
+
+    def listen(
+        self, audio: Path, known: DetectorFinding, *, duration_ms: int = 0
+    ) -> DetectorFinding:
+        """Say what is heard; ``known`` may be used again. Raises ``DetectorDown``."""
+        ...
+
+
 class Listening:
     """Asks the detector about items whose decision says so; ``default`` is for those without one.
 
@@ -26,8 +37,8 @@ class Listening:
     reason to stop.
     """
 
-    def __init__(self, detector: Detector | None, *, default: bool, clock: Clock) -> None:
-        self._detector = detector
+    def __init__(self, listener: Listener | None, *, default: bool, clock: Clock) -> None:
+        self._listener = listener
         self._default = default
         self._clock = clock
         self._complained_at: datetime | None = None
@@ -37,16 +48,30 @@ class Listening:
         stamped = item.detect_instrumental
         return self._default if stamped is None else stamped
 
-    def listen(self, item: WorkItem, audio: str) -> DetectorFinding:
+    def listen(self, item: WorkItem, audio: str, *, duration_ms: int = 0) -> DetectorFinding:
         """Say what is heard, or that nobody listened; ``DetectorDown`` when nobody can now."""
         if not self.is_wanted(item):
             return NOT_RUN
-        if self._detector is None:
-            self._complain(item)
-            return NOT_RUN
-        return self._detector.listen(Path(audio), item.detector) if audio else NOT_RUN
+        path = Path(audio) if audio else None
+        return self._ask(path, item.detector, duration_ms, {"item": item.id})
 
-    def _complain(self, item: WorkItem) -> None:
+    def listen_to_file(self, audio: Path | None, *, duration_ms: int = 0) -> DetectorFinding:
+        """Do the same for a file that is no item of the queue: as is usual."""
+        if not self._default:
+            return NOT_RUN
+        return self._ask(audio, NOT_RUN, duration_ms, {})
+
+    def _ask(
+        self, audio: Path | None, known: DetectorFinding, duration_ms: int, told: dict[str, int]
+    ) -> DetectorFinding:
+        if self._listener is None:
+            self._complain(told)
+            return NOT_RUN
+        if audio is None:
+            return NOT_RUN
+        return self._listener.listen(audio, known, duration_ms=duration_ms)
+
+    def _complain(self, told: dict[str, int]) -> None:
         now, last = self._clock.now(), self._complained_at
         if last is not None and timedelta() <= now - last < COMPLAIN_EVERY:
             return
@@ -54,21 +79,29 @@ class Listening:
         _LOG.error(
             "instrumental detection is wanted, but instrumental_detector.classifier_url is not "
             "set; going on without",
-            extra={"item": item.id},
+            extra=told,
         )
 
 
-def heard_attempt(finding: DetectorFinding, now: datetime) -> Attempt:
-    """Give the detector's answer as an attempt, for its counters."""
+def heard_attempts(
+    finding: DetectorFinding, known: DetectorFinding, now: datetime
+) -> tuple[Attempt, ...]:
+    """Give the classifier's answer as an attempt, for its counters.
+
+    There is none when it was not asked: the file could not be decoded, or what was
+    known already decided the same again.
+    """
+    if finding.verdict is None or finding.music_sum is None or finding == known:
+        return ()
     answer = Answer.HIT if finding.verdict else Answer.MISS
-    return Attempt(lane=LANE, answer=answer, answered_at=now)
+    return (Attempt(lane=LANE, answer=answer, answered_at=now),)
 
 
-def marker(item: WorkItem, now: datetime | None) -> Accepted:
+def marker(song: WorkItem | Recording, now: datetime | None) -> Accepted:
     """Give the result that becomes an instrumental marker."""
     return Accepted(
         candidate=Candidate(
-            matched=Matched(artist=item.artist, title=item.title), instrumental=True
+            matched=Matched(artist=song.artist, title=song.title), instrumental=True
         ),
         quality=Quality.INSTRUMENTAL,
         verdict=Verdict(decision=Decision.ACCEPT, reason="", evidence=Evidence.NONE),
