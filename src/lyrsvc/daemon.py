@@ -2,62 +2,87 @@
 
 import contextlib
 import errno
+import functools
 import logging
 import os
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 
-import uvicorn
-
 from lyrsvc.core.errors import LyrsvcError, Refused
+from lyrsvc.security.certificates import Certificates
 from lyrsvc.serving import Service
 from lyrsvc.settings.addresses import Address, split_address
+from lyrsvc.settings.server_sections import Server
+from lyrsvc.web.answer_watch import App
 from lyrsvc.web.app import create_app
+from lyrsvc.web.doors import Entrance
+from lyrsvc.web.http_server import HttpServer
+from lyrsvc.web.limits import Limits
+from lyrsvc.web.plain_door import PlainDoor
 
 _LOG = logging.getLogger("lyrsvc.daemon")
-_STOP_S = 7
 _GRACE_S = 2.0
 """How long an answer that is under way may take when the program stops."""
 _END_S = 8.0
 _RESTART_S = 1.0
 _LONGEST_RESTART_S = 60.0
 _BACKLOG = 2048
+_LAST_S = 9.7
+"""When the program ends after a signal, even if a thread still hangs."""
 
 
-class Listener(uvicorn.Server):
-    """The HTTP server; signals are ours, not its."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
-        yield
-
-
-def serve(service: Service, *, stop: threading.Event, notify_socket: str) -> None:
+def serve(
+    service: Service, *, stop: threading.Event, notify_socket: str, limits: Limits | None = None
+) -> None:
     """Run until told to stop; a graceful end returns."""
     service.survey.open()
-    listening = open_listener(split_address(service.settings.server.addr))
-    config = uvicorn.Config(
-        create_app(service),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="off",
-        timeout_graceful_shutdown=_STOP_S,
-    )
-    server = Listener(config)
-    crew = Crew(service, stop)
-    with _signals(server, stop), listening, crew:
-        _LOG.info("listening", extra={"address": shown_address(listening)})
-        notify(notify_socket, "READY=1")
-        server.run(sockets=[listening])
-    notify(notify_socket, "STOPPING=1")
+    certificates = service.certificates
+    app = create_app(service)
+    with contextlib.ExitStack() as stack:
+        stack.callback(app.close)
+        entrances = _open_entrances(service.settings.server, app, certificates, stack)
+        server = HttpServer(
+            entrances, limits=limits, on_started=lambda: _announce(entrances, notify_socket)
+        )
+        loops = {"certificates": certificates.keep_fresh} if certificates else {}
+        told = functools.partial(notify, notify_socket, "STOPPING=1")
+        with _signals(server, stop, told), Crew(service, stop, also=loops):
+            server.run()
     _LOG.info("stopped")
+
+
+def _open_entrances(
+    server: Server, app: App, certificates: Certificates | None, stack: contextlib.ExitStack
+) -> list[Entrance]:
+    """Bind every address; with TLS perhaps a plain one beside it."""
+    listening = stack.enter_context(open_listener(split_address(server.addr)))
+    if certificates is None:
+        return [Entrance(socket=listening, app=app)]
+    behind_tls = Entrance(
+        socket=listening,
+        app=app,
+        context=certificates.context,
+        strict_transport=server.tls.cert_file is not None,
+    )
+    if not server.tls.redirect_http:
+        return [behind_tls]
+    plain = stack.enter_context(open_listener(split_address(server.tls.redirect_http)))
+    tls_port = listening.getsockname()[1]
+    door = PlainDoor(app, tls_port=tls_port, base_path=server.base_path)
+    return [behind_tls, Entrance(socket=plain, app=door)]
+
+
+def _announce(entrances: Sequence[Entrance], notify_socket: str) -> None:
+    first, *others = entrances
+    scheme = "https" if first.context else "http"
+    _LOG.info("listening", extra={"address": shown_address(first.socket), "scheme": scheme})
+    for other in others:
+        _LOG.info("sending plain requests on", extra={"address": shown_address(other.socket)})
+    notify(notify_socket, "READY=1")
 
 
 class Crew:
@@ -67,7 +92,13 @@ class Crew:
     back. Whoever writes files may finish.
     """
 
-    def __init__(self, service: Service, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        service: Service,
+        stop: threading.Event,
+        *,
+        also: Mapping[str, Callable[[], None]] | None = None,
+    ) -> None:
         self._service = service
         self._stop = stop
         self._slots = [self._thread(name, loop) for name, loop in service.worker.loops.items()]
@@ -75,6 +106,9 @@ class Crew:
             self._thread("token", service.obtain_token),
             self._thread("upkeep", service.upkeep.run),
             self._thread("housekeeping", service.housekeeper.run),
+            self._thread("minutes", service.keep_minutes),
+            *(self._thread(name, loop) for name, loop in service.following.loops.items()),
+            *(self._thread(name, loop) for name, loop in (also or {}).items()),
         ]
         self._survey = [self._thread(name, loop) for name, loop in service.survey.loops.items()]
         self._ending = threading.Thread(target=self._end, name="ending", daemon=True)
@@ -98,6 +132,8 @@ class Crew:
         worker, survey = self._service.worker, self._service.survey
         worker.stop()
         survey.wake()
+        self._service.following.wake()
+        self._service.noticer.close()
         ends_s = time.monotonic() + _GRACE_S
         for thread in self._slots:
             thread.join(max(0.0, ends_s - time.monotonic()))
@@ -109,6 +145,7 @@ class Crew:
                 thread.join(_END_S)
         for thread in self._survey:
             thread.join(max(0.0, ends_s + _GRACE_S - time.monotonic()))
+        self._service.scan_desk.wait(_GRACE_S)
         if not any(thread.is_alive() for thread in self._survey):
             survey.close()
 
@@ -174,14 +211,18 @@ def notify(path: str, message: str) -> None:
 
 
 @contextlib.contextmanager
-def _signals(server: uvicorn.Server, stop: threading.Event) -> Iterator[None]:
+def _signals(server: HttpServer, stop: threading.Event, tell: Callable[[], None]) -> Iterator[None]:
     """End gracefully on the first signal, at once on the second."""
+    last = threading.Timer(_LAST_S, _end_for_certain)
+    last.daemon = True
 
     def on_signal(number: int, _: FrameType | None) -> None:
         if stop.is_set():
             os._exit(128 + number)
         stop.set()
-        server.should_exit = True
+        last.start()
+        server.stop()
+        tell()
 
     before = {
         number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
@@ -191,3 +232,10 @@ def _signals(server: uvicorn.Server, stop: threading.Event) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_for_certain() -> None:
+    """Leave although a thread hangs, on a dead disk for instance; everything stored is safe."""
+    _LOG.warning("ended although not everything had come to its end")
+    logging.shutdown()
+    os._exit(0)

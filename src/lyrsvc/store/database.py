@@ -7,12 +7,14 @@ speak common SQL with named parameters.
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from lyrsvc.core.errors import NotFound, StoreError
 from lyrsvc.store.moments import from_db, to_db
+from lyrsvc.store.reachability import Reachability
 from lyrsvc.store.reading import ReaderPool
 from lyrsvc.store.schema_version import require_current
 from lyrsvc.store.transaction import Tx
@@ -24,17 +26,19 @@ if TYPE_CHECKING:
     from lyrsvc.store.engine import Engine
     from lyrsvc.store.writing import Pending, Writer
 
-__all__ = ["Database", "Tx", "exists", "from_db", "to_db"]
+__all__ = ["Database", "Tx", "engine_at", "exists", "from_db", "to_db"]
 
 T = TypeVar("T")
 
 READ_DEADLINE_S: Final = 5.0
 WRITE_WAIT_S: Final = 30.0
+REACH_WAIT_S: Final = 1.8
+"""Readiness is answered within two seconds, everything around the look included."""
 
 
 def exists(location: "str | os.PathLike[str]") -> bool:
     """Tell whether there is a database; never make one."""
-    return _engine_at(location).exists()
+    return engine_at(location).exists()
 
 
 class Database:
@@ -46,6 +50,9 @@ class Database:
         self._engine = engine
         self._pid = os.getpid()
         self._readers = ReaderPool(engine.open_reader)
+        # A reader of its own: long reports must not make the database look lost.
+        self._probe = ReaderPool(engine.open_reader, size=1)
+        self._reachability = Reachability(self._look)
         self._lock = threading.Lock()
         self._writer: Writer | None = None
         self._closed = False
@@ -64,7 +71,7 @@ class Database:
         An older schema is lifted when ``upgrade`` (by default: when ``create``),
         so that commands that only read never change what they look at.
         """
-        engine = _engine_at(location)
+        engine = engine_at(location)
         created = engine.create() if create else False
         if not created and not engine.exists():
             raise NotFound(
@@ -113,11 +120,13 @@ class Database:
         self._refuse_after_fork()
         return self._readers.reading(deadline_s=deadline_s)
 
-    def check_reachable(self, *, wait_s: float = 2.0) -> None:
-        """Raise unless a read works and the open database is still the one at its location."""
-        self._engine.check_in_place()
-        with self.read(deadline_s=wait_s) as tx:
-            tx.value("SELECT count(*) FROM schema_migrations")
+    def check_reachable(self, *, wait_s: float = REACH_WAIT_S) -> None:
+        """Raise unless the database answers, is not locked, and is the one at its location.
+
+        Raises within ``wait_s``, also where the disk hangs.
+        """
+        self._refuse_after_fork()
+        self._reachability.check(wait_s=wait_s)
 
     def copy_to(self, destination: "Path") -> None:
         """Write a consistent copy to a new file while the database is in use."""
@@ -131,8 +140,17 @@ class Database:
             self._closed = True
         # Readers first: only a writer that closes last can tidy up its log.
         self._readers.close()
+        self._probe.close()
         if self._writer is not None:
             self._writer.close()
+
+    def _look(self, wait_s: float) -> None:
+        ends = time.monotonic() + wait_s
+        self._engine.check_in_place()
+        with self._probe.reading(deadline_s=wait_s) as tx:
+            tx.value("SELECT count(*) FROM schema_migrations")
+        writer = self._writer or self._start_writer()
+        writer.check_unlocked(wait_s=max(0.0, ends - time.monotonic()))
 
     def _start_writer(self) -> "Writer":
         from lyrsvc.store.writing import Writer  # commands that only read need none
@@ -155,7 +173,8 @@ class Database:
         self.close()
 
 
-def _engine_at(location: "str | os.PathLike[str]") -> "Engine":
+def engine_at(location: "str | os.PathLike[str]") -> "Engine":
+    """Give the engine that is at home there."""
     from lyrsvc.store.sqlite import SqliteEngine
 
     path = os.fspath(location)

@@ -104,6 +104,7 @@ class Writer:
         self._bulk: deque[Pending[Any]] = deque()
         self._closing = False
         self._idle = False
+        self._writing = False
         self._pid = os.getpid()
 
     def submit(self, operation: Callable[[Tx], T], *, bulk: bool, wait_s: float) -> Pending[T]:
@@ -119,6 +120,19 @@ class Writer:
             if self._idle:
                 self._changed.notify()
         return pending
+
+    def check_unlocked(self, *, wait_s: float) -> None:
+        """Raise ``StoreBusy`` when another process keeps us from writing for so long.
+
+        Whatever else a write may fail with is no lock: a full disk can still be read.
+        """
+        try:
+            self.submit(lambda _tx: None, bulk=False, wait_s=wait_s).result()
+        except StoreBusy:
+            if not self._writing:  # else it is our own work that takes so long
+                raise
+        except StoreError:
+            return
 
     def withdraw(self, pending: Pending[Any]) -> None:
         """Answer an operation that has not begun in time."""
@@ -163,6 +177,8 @@ class Writer:
             except BaseException as error:  # noqa: BLE001 - the writer outlives every failure
                 self._drop_link()
                 self._fail(batch, error)
+            finally:
+                self._writing = False
         self._drop_link()
 
     def _wait_for_work(self) -> bool:
@@ -179,6 +195,7 @@ class Writer:
         link = self._begin()
         if link is None:
             return
+        self._writing = True
         ends = time.monotonic() + BATCH_S
         urgent_only = False
         while len(batch) < BATCH_OPERATIONS:
