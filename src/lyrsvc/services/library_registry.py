@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.display import escape_controls
-from lyrsvc.core.errors import Refused
+from lyrsvc.core.errors import AlreadyThere, Refused
 from lyrsvc.core.library import Library, name_key
 from lyrsvc.core.ports import Clock
 from lyrsvc.services.library_lock import Lease, library_lock
@@ -61,10 +61,13 @@ class Registered:
 class LibraryRegistry:
     """Looks after the table of libraries and everything that hangs on it."""
 
-    def __init__(self, db: Database, *, clock: Clock, working_directory: Path) -> None:
+    def __init__(
+        self, db: Database, *, clock: Clock, working_directory: Path, wait_s: float = WAIT_S
+    ) -> None:
         self._db = db
         self._clock = clock
         self._working_directory = working_directory
+        self._wait_s = wait_s
 
     def add(self, wanted: Wanted, *, allow_missing: bool = False) -> Registered:
         """Register a root; files below it that another library had go over to it."""
@@ -94,14 +97,14 @@ class LibraryRegistry:
 
     def remove(self, library: Library) -> Holdings:
         """Forget a library, its inventory and the work that only it wanted."""
-        with self._lock(library, wait_s=WAIT_S):
+        with self._lock(library):
             held = self._empty(library, inventory_only=False)
             self._db.write(lambda tx: library_rows.delete_library(tx, library.id))
         return held
 
     def clear(self, library: Library) -> Holdings:
         """Forget the inventory of a library and the work that only it wanted."""
-        with self._lock(library, wait_s=WAIT_S):
+        with self._lock(library):
             return self._empty(library, inventory_only=True)
 
     def count(self, library: Library, *, inventory_only: bool) -> Holdings:
@@ -145,9 +148,15 @@ class LibraryRegistry:
         with self._db.read() as tx:
             return libraries.all_libraries(tx)
 
-    def _lock(self, library: Library, *, wait_s: float = WAIT_S) -> AbstractContextManager[Lease]:
+    def _lock(
+        self, library: Library, *, wait_s: float | None = None
+    ) -> AbstractContextManager[Lease]:
         return library_lock(
-            self._db, library, clock=self._clock, purpose="library-change", wait_s=wait_s
+            self._db,
+            library,
+            clock=self._clock,
+            purpose="library-change",
+            wait_s=self._wait_s if wait_s is None else wait_s,
         )
 
     def _insertion(
@@ -259,7 +268,7 @@ def _checked_name(name: str) -> str:
 def _refuse_equal(path: Path, others: Sequence[Library]) -> None:
     for other in others:
         if is_same(path, other.path):
-            raise Refused(
+            raise AlreadyThere(
                 f'{escape_controls(str(path))} is already library "{other.name}"; '
                 f"use library update {other.name}"
             )

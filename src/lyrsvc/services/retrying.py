@@ -1,23 +1,29 @@
 """Bringing items back by hand or because the lanes changed, and clearing finished ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core import requeueing
+from lyrsvc.core.errors import NotFound, Refused
 from lyrsvc.core.item import Status, Target, TargetStatus, WorkItem
 from lyrsvc.core.waiting import SPREAD
 from lyrsvc.services.routing import route_of
 from lyrsvc.store import history, meta, scan_links, targets, work_items
 from lyrsvc.store.counts import Tally
-from lyrsvc.store.database import Database
+from lyrsvc.store.database import Database, to_db
 from lyrsvc.store.history import Happening, Note
-from lyrsvc.store.work_items import CHUNK
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
+
+STEP: Final = 50
+"""Items that are brought back in one transaction: few enough that a webhook hardly waits."""
+CLEARED_AT_ONCE: Final = 250
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +58,38 @@ def retry(tx: "Tx", item_id: int, hand: Hand, *, show: Callable[[datetime], str]
     return _bring_back(tx, item, after, hand, note=True)
 
 
+def retry_all(db: Database, ids: Iterable[int], hand: Hand) -> tuple[int, int]:
+    """Make failed items pending again; give how many were, and how many were refused."""
+    wanted = list(dict.fromkeys(ids))
+    retried = 0
+    for start in range(0, len(wanted), STEP):
+        chunk = wanted[start : start + STEP]
+        retried += db.write(partial(_retry_some, ids=chunk, hand=hand), bulk=True)
+    return retried, len(wanted) - retried
+
+
+def retry_failed(db: Database, hand: Hand, *, reason: str | None = None) -> int:
+    """Make every failed item pending again, or those of one reason; give how many."""
+    retried = last = 0
+    while True:
+        with db.read() as tx:
+            ids = work_items.failed_after(tx, after=last, reason=reason, limit=STEP)
+        if not ids:
+            return retried
+        retried += db.write(partial(_retry_some, ids=ids, hand=hand), bulk=True)
+        last = ids[-1]
+
+
+def recheck_all(db: Database, ids: Iterable[int], hand: Hand) -> int:
+    """Look at these items now, as far as they are deferred or given up; give how many."""
+    wanted = list(dict.fromkeys(ids))
+    due = 0
+    for start in range(0, len(wanted), STEP):
+        chunk = wanted[start : start + STEP]
+        due += db.write(partial(_recheck_some, ids=chunk, hand=hand), bulk=True)
+    return due
+
+
 def recheck(tx: "Tx", item_id: int, hand: Hand) -> WorkItem:
     """Look at one deferred or given-up item now (T17, T18)."""
     item = work_items.get(tx, item_id)
@@ -77,7 +115,7 @@ def is_selected(tx: "Tx", item: WorkItem, selection: Selection) -> bool:
 
 
 def recheck_selected(db: Database, selection: Selection, hand: Hand) -> int:
-    """Look at every selected item now, a thousand in one transaction; give how many."""
+    """Look at every selected item now, some at a time; give how many."""
 
     def due_now(_item: WorkItem, _position: int) -> datetime:
         return hand.now
@@ -117,12 +155,30 @@ def count_done(tx: "Tx", *, now: datetime) -> int:
 
 
 def clear_done(db: Database, *, now: datetime) -> int:
-    """Delete the finished items, a thousand in one transaction (T19); give how many."""
+    """Delete the finished items, some at a time (T19); give how many."""
     return sum(_chunks(lambda: db.write(lambda tx: _clear(tx, now), bulk=True)))
 
 
+def _retry_some(tx: "Tx", ids: Sequence[int], hand: Hand) -> int:
+    retried = 0
+    for item_id in ids:
+        with suppress(NotFound, Refused):
+            retry(tx, item_id, hand, show=to_db)
+            retried += 1
+    return retried
+
+
+def _recheck_some(tx: "Tx", ids: Sequence[int], hand: Hand) -> int:
+    due = 0
+    for item_id in ids:
+        with suppress(NotFound, Refused):
+            recheck(tx, item_id, hand)
+            due += 1
+    return due
+
+
 def _clear(tx: "Tx", now: datetime) -> int:
-    return work_items.delete_done(tx, until=now, now=now)
+    return work_items.delete_done(tx, until=now, now=now, limit=CLEARED_AT_ONCE)
 
 
 def _chunks(step: Callable[[], int]) -> Iterator[int]:
@@ -143,7 +199,7 @@ def _recheck_all(
 
     def chunk(tx: "Tx") -> tuple[int, int]:
         tally = Tally()
-        items = work_items.each_after(tx, status, after=last, library_id=library_id)
+        items = work_items.each_after(tx, status, after=last, limit=STEP, library_id=library_id)
         wanted = [item for item in items if item.provider_set_version != version]
         for position, item in enumerate(wanted):
             moment = due_at(item, moved + position)
@@ -157,7 +213,7 @@ def _recheck_all(
                 after = replace(after, provider_set_version=version)
             _write(tx, item, after, tally, hand)
         tally.write(tx, now=hand.now)
-        return len(wanted), items[-1].id if len(items) == CHUNK else 0
+        return len(wanted), items[-1].id if len(items) == STEP else 0
 
     while True:
         count, last = db.write(chunk, bulk=True)

@@ -51,11 +51,17 @@ def is_writable(path: Path) -> bool:
     return bool(mode & 0o222) and _may_write(path)
 
 
-def replace_text(target: Target, old: str, new: str) -> None:
-    """Put the new text in place of the old one; raise ``FileChanged`` when it is another by now."""
+def require_writable(target: Target) -> None:
+    """Refuse to save a file that nobody may write."""
     path = target.path
     if exists(path) and not is_writable(path):
         raise SettingsReadOnly(f"cannot save {path}: it is read-only; {_remedy(path)}")
+
+
+def replace_text(target: Target, old: str, new: str) -> None:
+    """Put the new text in place of the old one; raise ``FileChanged`` when it is another by now."""
+    path = target.path
+    require_writable(target)
     try:
         _replace(target, old, new.encode())
     except OSError as error:

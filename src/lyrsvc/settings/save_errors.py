@@ -6,6 +6,8 @@
     ├── FileInvalid        the file is broken right now
     └── ValidationFailed   the file would not be good any more; knows each setting
     Refused
+    ├── SettingLocked      a flag or variable decides
+    ├── Unconfirmed        a critical setting is only changed by somebody who says so
     ├── SaveBusy           somebody else saves
     ├── Stale              the value is not the one the caller saw
     ├── SettingsReadOnly   the file cannot be written
@@ -56,3 +58,23 @@ class DiskFailed(Refused):
     """The disk is full or answers with errors; the file is the old one."""
 
     code = "storage"
+
+
+class SettingLocked(Refused):
+    """A flag or variable decides about the setting; ``locked_by`` names it."""
+
+    code = "locked"
+
+    def __init__(self, message: str, *, locked_by: str) -> None:
+        super().__init__(message)
+        self.locked_by = locked_by
+
+
+class Unconfirmed(Refused):
+    """Critical settings are to be confirmed; ``paths`` names them."""
+
+    code = "confirmation_required"
+
+    def __init__(self, message: str, *, paths: Sequence[str]) -> None:
+        super().__init__(message)
+        self.paths = tuple(paths)

@@ -4,7 +4,7 @@ Read, edit, validate the whole candidate as the next start would see it, then
 replace the file. Whatever happens, the file is the old one or the new one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from lyrsvc.settings.replacing import (
     is_writable,
     read_text,
     replace_text,
+    require_writable,
     tidy_up,
 )
 from lyrsvc.settings.resolving import written_at
@@ -63,11 +64,14 @@ def save(
     *,
     clock: Clock,
     seen: Mapping[str, Any] | None = None,
+    first: Callable[[], None] = lambda: None,
 ) -> Saved:
     """Write the changed settings, all or none; None removes a setting from the file.
 
     ``seen`` holds the TOML values the caller saw in the file (None = not there):
-    a setting that has another one by now is not overwritten.
+    a setting that has another one by now is not overwritten. ``first`` is called once
+    everything is known to be good, before the file is touched; when it raises, the file
+    stays as it is.
     """
     path = _config_path(inputs)
     target = _target(inputs, path)
@@ -80,8 +84,11 @@ def save(
             _require_seen(old, seen or {})
             new = document.edit(old, changes)
             if new == old:
+                first()
                 return Saved(path, (), undone)
             registry = _validate(inputs, old, new, changes)
+            require_writable(target)
+            first()
             try:
                 replace_text(target, old, new)
             except FileChanged:

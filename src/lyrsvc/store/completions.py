@@ -130,7 +130,7 @@ def _conditions(tx: "Tx", which: OutcomeFilter) -> tuple[str, dict[str, Any]]:
     conditions: list[str] = []
     params: dict[str, Any] = dict(time_bounds(which.since, which.until))
     if which.result is not None:
-        conditions.append(_of_class(which.result))
+        conditions.append(in_class(which.result))
     if which.lane is not None:
         conditions.append("i.lane = :lane")
         params["lane"] = which.lane
@@ -144,7 +144,7 @@ def _conditions(tx: "Tx", which: OutcomeFilter) -> tuple[str, dict[str, Any]]:
     return "".join(f" AND {condition}" for condition in conditions if condition), params
 
 
-def _of_class(result: str) -> str:
+def in_class(result: str) -> str:
     """Name the outcomes in the statement itself, so that ``ix_items_miss`` can serve them."""
     outcomes = [f"'{outcome}'" for outcome, shown in RESULT_CLASSES.items() if shown == result]
     if not outcomes:

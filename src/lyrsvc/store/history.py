@@ -1,11 +1,13 @@
 """The table ``history``: what happened to tracks, for people to read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lyrsvc.core.item import RESULT_CLASSES, Result, WorkItem
+from lyrsvc.core.keys import match_key
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.store.moments import to_db
 
@@ -44,9 +46,9 @@ def add(tx: "Tx", item: WorkItem, event: Happening, note: Note, *, now: datetime
     tx.run(
         """
         INSERT INTO history (at, event, item_id, library_id, artist, title, album, lane, result,
-                             outcome, reason, destination, "by")
+                             outcome, reason, destination, "by", search_keys)
         VALUES (:now, :event, :item, :library, :artist, :title, :album, :lane, :result,
-                :outcome, :reason, :destination, :by)
+                :outcome, :reason, :destination, :by, :keys)
         """,
         now=to_db(now),
         event=str(event),
@@ -61,4 +63,34 @@ def add(tx: "Tx", item: WorkItem, event: Happening, note: Note, *, now: datetime
         reason=note.reason,
         destination=to_ptext(note.destination),
         by=note.by,
+        keys=_search_keys(item.artist, item.title, item.album),
     )
+
+
+def add_move(
+    tx: "Tx", track: Mapping[str, Any], note: Note, *, item_id: int | None, now: datetime
+) -> None:
+    """Write down that a sidecar followed its audio; a track of the inventory need have no item."""
+    tx.run(
+        """
+        INSERT INTO history (at, event, item_id, library_id, artist, title, album, reason,
+                             destination, "by", search_keys)
+        VALUES (:now, :event, :item, :library, :artist, :title, :album, :reason,
+                :destination, :by, :keys)
+        """,
+        now=to_db(now),
+        event=str(Happening.MOVED),
+        item=item_id,
+        library=note.library_id,
+        artist=track["artist"],
+        title=track["title"],
+        album=track["album"],
+        reason=note.reason,
+        destination=to_ptext(note.destination),
+        by=note.by,
+        keys=_search_keys(track["artist"], track["title"], track["album"]),
+    )
+
+
+def _search_keys(*names: str) -> str:
+    return "\n".join(match_key(name) for name in names)

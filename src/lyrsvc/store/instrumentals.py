@@ -24,7 +24,8 @@ ORIGINS: Final = ("explicit", "library", GLOBAL)
 
 CONFIRMED: Final = "i.detector_verdict = 1"
 LINES: Final = """
-    SELECT i.id, i.artist, i.title, i.album, i.detect_origin, t.library_id, t.source_path
+    SELECT i.id, i.artist, i.title, i.album, i.detect_origin, t.id AS target_id, t.library_id,
+           t.source_path
       FROM work_items i
       LEFT JOIN work_targets t ON t.item_id = i.id
      WHERE i.detector_verdict = 1
@@ -35,6 +36,9 @@ COUNT: Final = """
       LEFT JOIN work_targets t ON t.item_id = i.id
      WHERE i.detector_verdict = 1
 """
+AFTER: Final = """
+    AND i.id >= :after_id AND (i.id, coalesce(t.id, 0)) > (:after_id, :after_target)
+"""
 BY_ID: Final = " ORDER BY i.id, t.id LIMIT :limit OFFSET :offset"
 
 
@@ -43,6 +47,7 @@ class InstrumentalFile:
     """A target of a confirmed item; ``source_path`` is empty where no file is known."""
 
     id: int
+    target_id: int | None
     artist: str
     title: str
     album: str
@@ -64,10 +69,17 @@ EVERY_INSTRUMENTAL: Final = InstrumentalFilter()
 
 
 def instrumental_inventory(
-    tx: "Tx", which: InstrumentalFilter = EVERY_INSTRUMENTAL, *, limit: int = 0
+    tx: "Tx",
+    which: InstrumentalFilter = EVERY_INSTRUMENTAL,
+    *,
+    limit: int = 0,
+    after: InstrumentalFile | None = None,
 ) -> Iterator[InstrumentalFile]:
-    """Give the confirmed files; limit 0 gives all."""
+    """Give the confirmed files, beginning behind ``after``; limit 0 gives all."""
     conditions, params = _conditions(tx, which)
+    if after is not None:
+        conditions += AFTER
+        params |= {"after_id": after.id, "after_target": after.target_id or 0}
     rows = tx.each(LINES + conditions + BY_ID, limit=limit or NO_LIMIT, offset=0, **params)
     return map(_file, rows)
 
@@ -107,6 +119,7 @@ def _of_origin(origin: str) -> str:
 def _file(row: "Row") -> InstrumentalFile:
     return InstrumentalFile(
         id=row["id"],
+        target_id=row["target_id"],
         artist=row["artist"],
         title=row["title"],
         album=row["album"],

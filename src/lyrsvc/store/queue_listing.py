@@ -5,7 +5,7 @@ The order, priority first, cuts across the statuses. Each status is read from
 of a million come as fast as those of ten.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -28,7 +28,15 @@ RESULT_CLASSES: Final = {
 }
 """The result class of each outcome."""
 
+COLUMNS: Final = """
+    id, artist, title, album, status, priority, reason, reason_text, attempts, misses, due_at,
+    created_at, completed_at, lane, outcome, duration_bucket, provider_set_version,
+    detect_instrumental, detect_origin"""
+"""What an item is shown by."""
+
 _SIDECAR: Final = {"txt": ".txt", "marker": ".txt"}
+_TARGET_COLUMNS: Final = """
+    id, item_id, library_id, origin, source_path, out_dir, out_stem, status, kind"""
 
 
 def list_items(
@@ -43,49 +51,75 @@ def list_items(
     streams = [_of_status(tx, one, limit or NO_LIMIT) for one in statuses]
     rows = streams[0] if len(streams) == 1 else merge(*streams, key=_urgency)
     for row in islice(rows, limit or None):
-        item = _item(row)
+        item = shown_item(row)
         if with_targets:
             item["targets"] = targets_of(tx, row["id"])
         yield item
 
 
+def whole_items(tx: "Tx", ids: Sequence[int]) -> "list[Row]":
+    """Give the items with these ids in the JSON shape with their targets, in this order."""
+    if not ids:
+        return []
+    places, params = _listed(ids)
+    found = tx.all(
+        f"SELECT {COLUMNS} FROM work_items WHERE id IN ({places})",  # noqa: S608 - our own names
+        **params,
+    )
+    items = {row["id"]: shown_item(row) | {"targets": []} for row in found}
+    targets = tx.all(
+        f"SELECT {_TARGET_COLUMNS} FROM work_targets WHERE item_id IN ({places}) ORDER BY id",  # noqa: S608
+        **params,
+    )
+    for row in targets:
+        items[row["item_id"]]["targets"].append(_target(row))
+    return [items[item_id] for item_id in ids if item_id in items]
+
+
+def known_items(tx: "Tx", ids: Sequence[int]) -> set[int]:
+    """Tell which of these items are in the queue."""
+    if not ids:
+        return set()
+    places, params = _listed(ids)
+    rows = tx.all(f"SELECT id FROM work_items WHERE id IN ({places})", **params)  # noqa: S608
+    return {row["id"] for row in rows}
+
+
 def targets_of(tx: "Tx", item_id: int) -> "list[Row]":
     """Give the targets of one item in the JSON shape."""
     rows = tx.all(
-        """
-        SELECT id, library_id, origin, source_path, out_dir, out_stem, status, kind
-          FROM work_targets
-         WHERE item_id = :item_id
-         ORDER BY id
-        """,
+        f"SELECT {_TARGET_COLUMNS} FROM work_targets WHERE item_id = :item_id ORDER BY id",  # noqa: S608
         item_id=item_id,
     )
-    return [
-        {
-            "id": row["id"],
-            "library": row["library_id"],
-            "source_path": from_ptext(row["source_path"]),
-            "destination": from_ptext(
-                f"{row['out_dir'].rstrip('/')}/{row['out_stem']}{_SIDECAR.get(row['kind'], '.lrc')}"
-            ),
-            "done": row["status"] == "done",
-            "from": row["origin"],
-        }
-        for row in rows
-    ]
+    return [_target(row) for row in rows]
+
+
+def _listed(ids: Sequence[int]) -> tuple[str, dict[str, int]]:
+    params = {f"id_{number}": item_id for number, item_id in enumerate(ids)}
+    return ", ".join(f":{name}" for name in params), params
+
+
+def _target(row: "Row") -> "Row":
+    extension = _SIDECAR.get(row["kind"], ".lrc")
+    return {
+        "id": row["id"],
+        "library": row["library_id"],
+        "source_path": from_ptext(row["source_path"]),
+        "destination": from_ptext(f"{row['out_dir'].rstrip('/')}/{row['out_stem']}{extension}"),
+        "done": row["status"] == "done",
+        "from": row["origin"],
+    }
 
 
 def _of_status(tx: "Tx", status: str, limit: int) -> "Iterator[Row]":
     return tx.each(
-        """
-        SELECT id, artist, title, album, status, priority, reason, reason_text, attempts, misses,
-               due_at, created_at, completed_at, lane, outcome, duration_bucket,
-               provider_set_version, detect_instrumental, detect_origin
+        f"""
+        SELECT {COLUMNS}
           FROM work_items
          WHERE status = :status
          ORDER BY priority DESC, id
          LIMIT :limit
-        """,
+        """,  # noqa: S608 - our own names
         status=status,
         limit=limit,
     )
@@ -95,7 +129,8 @@ def _urgency(row: "Row") -> tuple[int, int]:
     return -row["priority"], row["id"]
 
 
-def _item(row: "Row") -> "Row":
+def shown_item(row: "Row") -> "Row":
+    """Give the JSON shape of a row that holds ``COLUMNS``."""
     detect = row["detect_instrumental"]
     return {
         "id": row["id"],

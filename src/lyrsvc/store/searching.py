@@ -41,13 +41,26 @@ def text_condition(tx: "Tx", text: str, *, among: str) -> tuple[str, dict[str, A
         return "", {}
     if len(key) > LONGEST_TEXT:
         return NOTHING, {}
-    params: dict[str, Any] = {"pattern": f"%{_escaped(key)}%"}
+    params: dict[str, Any] = {"pattern": _pattern(key)}
     odd = _odd_albums(tx, key, among)
     if not odd:
         return f"({_IN_NAMES})", params
     params |= {f"album_{number}": album for number, album in enumerate(odd)}
     names = ", ".join(f":album_{number}" for number in range(len(odd)))
     return f"({_IN_NAMES} OR i.album IN ({names}))", params
+
+
+def key_pattern(text: str) -> str:
+    """Give the pattern that finds a text in columns of match keys; empty when it is everywhere.
+
+    No name holds the pattern of a text that is longer than any.
+    """
+    key = match_key(text)
+    return _pattern(key[:LONGEST_TEXT]) if key else ""
+
+
+def _pattern(key: str) -> str:
+    return f"%{_escaped(key)}%"
 
 
 def _odd_albums(tx: "Tx", key: str, among: str) -> list[str]:

@@ -1,0 +1,161 @@
+"""What is wanted: audio files without a sidecar, and those whose lyrics of ours are unsynced.
+
+Both are walked along ``ix_scan_wanted`` by id; without a filter the total is a
+maintained count.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from lyrsvc.store import counts
+from lyrsvc.store.ordering import Order, Orders
+from lyrsvc.store.reporting import Page, place_of
+from lyrsvc.store.scan_listing import SELECT, shown_result
+from lyrsvc.store.searching import key_pattern
+
+if TYPE_CHECKING:
+    from lyrsvc.store.engine import Row
+    from lyrsvc.store.transaction import Tx
+
+
+class WantedKind(StrEnum):
+    """Why a file is wanted."""
+
+    MISSING = "missing"
+    UNSYNCED = "unsynced"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WantedFilter:
+    """Which files are meant."""
+
+    kind: WantedKind = WantedKind.MISSING
+    library_id: int | None = None
+    text: str = ""
+
+
+ORDERS: Final[Orders] = {
+    "id": ("id",),
+    "artist": ("artist_key", "title_key", "id"),
+    "title": ("title_key", "artist_key", "id"),
+    "album": ("album_key", "title_key", "id"),
+}
+BY_ID: Final = Order(by="id")
+
+# One walk for each value of ``ours``, so that the index gives the rows by id.
+_WALKS: Final[Mapping[WantedKind, tuple[str, ...]]] = {
+    WantedKind.MISSING: (
+        "s.sidecar_class = '' AND s.ours = 0",
+        "s.sidecar_class = '' AND s.ours = 1",
+    ),
+    WantedKind.UNSYNCED: ("s.sidecar_class = 'txt' AND s.ours = 1",),
+}
+_PRESENT: Final = "s.missing_since_at IS NULL"
+_COLUMNS: Final = "s.id, s.artist_key, s.title_key, s.album_key"
+
+
+def wanted_page(
+    tx: "Tx",
+    which: WantedFilter,
+    order: Order = BY_ID,
+    *,
+    page: int = 1,
+    page_size: int = 50,
+) -> "Page[Row]":
+    """Give one page of wanted files in the JSON shape of scan results, and the total."""
+    conditions, params = _conditions(which)
+    place = place_of(page, page_size)
+    terms = order.terms(ORDERS)
+    total = _kept_count(tx, which)
+    if total is None:
+        found = tx.all(_page_of_hits(which.kind, conditions, terms), **params, **place)
+        ids = [row["id"] for row in found if row["id"] is not None]
+        return Page(rows=_shown(tx, ids), total=found[0]["total"])
+    walk = _walk(which.kind, conditions, by_id=order.by == "id")
+    sql = f"{walk} ORDER BY {terms} LIMIT :limit OFFSET :offset"
+    rows = tx.all(sql, **params, **place) if place["offset"] < total else []
+    return Page(rows=_shown(tx, [row["id"] for row in rows]), total=total)
+
+
+def count_wanted(tx: "Tx", which: WantedFilter) -> int:
+    """Count the wanted files."""
+    total = _kept_count(tx, which)
+    if total is not None:
+        return total
+    conditions, params = _conditions(which)
+    walk = _walk(which.kind, conditions, by_id=True)
+    return int(tx.value(f"SELECT count(*) FROM ({walk})", **params))  # noqa: S608 - our own text
+
+
+def ids_after(
+    tx: "Tx", kind: WantedKind, *, library_id: int | None, after: int, limit: int
+) -> list[int]:
+    """Give the next wanted files behind an id, by id."""
+    conditions, params = _conditions(WantedFilter(kind=kind, library_id=library_id))
+    walk = _walk(kind, f"{conditions} AND s.id > :after", by_id=True)
+    rows = tx.all(f"{walk} ORDER BY id LIMIT :limit", **params, after=after, limit=limit)
+    return [row["id"] for row in rows]
+
+
+def kind_of(row: "Row") -> WantedKind | None:
+    """Tell why a row of ``scan_results`` is wanted; None when it is not."""
+    if row["missing_since_at"] is not None:
+        return None
+    if row["sidecar_class"] == "":
+        return WantedKind.MISSING
+    return WantedKind.UNSYNCED if row["sidecar_class"] == "txt" and row["ours"] else None
+
+
+def _kept_count(tx: "Tx", which: WantedFilter) -> int | None:
+    """Give the maintained count of what is wanted; None when there is none."""
+    numbers = counts.read(tx)
+    if which.text:
+        return None
+    if which.library_id is None:
+        return numbers.get(f"wanted_{which.kind}", 0)
+    missing = which.kind is WantedKind.MISSING
+    return numbers.get(f"missing.{which.library_id}", 0) if missing else None
+
+
+def _walk(kind: WantedKind, conditions: str, *, by_id: bool) -> str:
+    columns = "s.id" if by_id else _COLUMNS
+    return " UNION ALL ".join(
+        f"SELECT {columns} FROM scan_results s WHERE {_PRESENT} AND {walk}{conditions}"  # noqa: S608
+        for walk in _WALKS[kind]
+    )
+
+
+def _page_of_hits(kind: WantedKind, conditions: str, terms: str) -> str:
+    return f"""
+        WITH hits AS MATERIALIZED ({_walk(kind, conditions, by_id=False)})
+        SELECT c.total, p.id
+          FROM (SELECT count(*) AS total FROM hits) c
+          LEFT JOIN (SELECT * FROM hits ORDER BY {terms} LIMIT :limit OFFSET :offset) p ON 1 = 1
+         ORDER BY {terms}
+    """  # noqa: S608 - conditions and terms are ours
+
+
+def _conditions(which: WantedFilter) -> tuple[str, dict[str, Any]]:
+    conditions: list[str] = []
+    params: dict[str, Any] = {}
+    if which.library_id is not None:
+        conditions.append("s.library_id = :library")
+        params["library"] = which.library_id
+    if pattern := key_pattern(which.text):
+        fields = ("artist_key", "alt_artist_key", "title_key", "album_key")
+        likes = " OR ".join(rf"s.{name} LIKE :pattern ESCAPE '\'" for name in fields)
+        conditions.append(f"({likes})")
+        params["pattern"] = pattern
+    return "".join(f" AND {condition}" for condition in conditions), params
+
+
+def _shown(tx: "Tx", ids: list[int]) -> "list[Row]":
+    if not ids:
+        return []
+    params = {f"id_{number}": row_id for number, row_id in enumerate(ids)}
+    places = ", ".join(f":{name}" for name in params)
+    found = tx.all(f"{SELECT} WHERE s.id IN ({places})", **params)
+    results = {row["id"]: shown_result(row) for row in found}
+    return [results[row_id] for row_id in ids if row_id in results]
