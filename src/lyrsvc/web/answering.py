@@ -1,0 +1,193 @@
+"""From a request to a reply: gate first, then the body, then the handler in its room."""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from lyrsvc.core.errors import LyrsvcError
+from lyrsvc.web.exchange import Exchange
+from lyrsvc.web.parsing_requests import NoQuery, read_body, read_form, read_path, read_query
+from lyrsvc.web.problems import Problem, translate
+from lyrsvc.web.replies import Reply
+from lyrsvc.web.route import Payload, Room, Route
+
+T = TypeVar("T")
+Receive = Callable[[], Awaitable[Any]]
+
+BODY_WITHIN_S: Final = 20.0
+"""The server library ends a slow body after 15 s; this is for one that never tells."""
+_LOG = logging.getLogger("lyrsvc.web")
+
+
+class Switchboard:
+    """Finds the route of a path and has it answered."""
+
+    def __init__(self, routes: Iterable[Route], *, max_body_bytes: int) -> None:
+        self._max_body_bytes = max_body_bytes
+        self._fixed: dict[str, dict[str, Route]] = {}
+        self._patterns: list[tuple[Route, dict[str, Route]]] = []
+        by_path: dict[str, dict[str, Route]] = {}
+        for route in routes:
+            methods = by_path.setdefault(route.path, {})
+            for method in route.methods:
+                methods[method] = route
+            if "GET" in route.methods:
+                methods["HEAD"] = route
+            if "{" in route.path:
+                if len(methods) == len(route.methods) + ("GET" in route.methods):
+                    self._patterns.append((route, methods))
+            else:
+                self._fixed[route.path] = methods
+        self._rooms = {
+            room: ThreadPoolExecutor(room.value, thread_name_prefix=f"web-{room.name.lower()}")
+            for room in Room
+            if room.value
+        }
+
+    def find(self, exchange: Exchange) -> Route:
+        """Find the route, noting the parts of the path."""
+        methods, params = self._match(exchange.path)
+        if methods is None:
+            raise Problem("not_found", "there is nothing at this address")
+        route = methods.get(exchange.method)
+        if route is None:
+            raise Problem(
+                "method_not_allowed",
+                "this address does not take this method",
+                headers={"Allow": ", ".join(sorted(methods))},
+            )
+        exchange.params = params
+        return route
+
+    async def answer(self, route: Route, exchange: Exchange, receive: Receive) -> Reply:
+        """Let the request through its gate, read it, and have it handled."""
+        gate = route.gate
+        if gate.admit is not None:
+            exchange.identity = await self._run(route.room, gate.admit, exchange)
+        if route.payload is not Payload.NOTHING:
+            exchange.body = await self._read(route, exchange, receive)
+        return await self._run(route.room, _handle, route, exchange)
+
+    async def explain(self, problem: Problem, exchange: Exchange) -> Reply:
+        """Give the answer to a request that could not be served: a page for people, or JSON."""
+        plain = Reply(status=problem.status, data=problem.body, headers=problem.headers)
+        if not exchange.service.settings.server.web_ui_enabled:
+            return plain
+        from lyrsvc.web import error_pages  # brings the templates with it
+
+        if not error_pages.is_for_people(exchange):
+            return plain
+        try:
+            return await self._run(Room.ORDINARY, error_pages.show_problem, exchange, problem)
+        except Exception:  # noqa: BLE001 - an error's page must not hide the error
+            _LOG.exception("the page of an error broke")
+            return plain
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        for room in self._rooms.values():
+            room.shutdown(wait=False, cancel_futures=True)
+
+    async def _run(self, room: Room, work: Callable[..., T], *args: object) -> T:
+        if room is Room.INSTANT:
+            return work(*args)
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._rooms[room], lambda: context.run(work, *args))
+
+    async def _read(self, route: Route, exchange: Exchange, receive: Receive) -> bytes:
+        limit = route.payload.value if route.payload.value >= 0 else self._max_body_bytes
+        refuse_encoding(exchange)
+        declared = exchange.header("content-length")
+        if declared.isdigit() and int(declared) > limit:
+            raise too_large(limit)
+        try:
+            async with asyncio.timeout(BODY_WITHIN_S):
+                return await _collect(receive, limit)
+        except TimeoutError as error:
+            raise Problem(
+                "timeout", "the body did not arrive in time", headers={"Connection": "close"}
+            ) from error
+
+    def _match(self, path: str) -> tuple[Mapping[str, Route] | None, dict[str, str]]:
+        if (methods := self._fixed.get(path)) is not None:
+            return methods, {}
+        for first, methods in self._patterns:
+            if found := first.pattern.fullmatch(path):
+                return methods, found.groupdict()
+        return None, {}
+
+
+def refuse_encoding(exchange: Exchange) -> None:
+    """Refuse a body that is packed."""
+    if exchange.header("content-encoding", "identity").strip().lower() != "identity":
+        raise Problem(
+            "unsupported_encoding",
+            "the body must not be compressed",
+            headers={"Connection": "close"},
+        )
+
+
+def too_large(limit: int) -> Problem:
+    """Refuse a body beyond the limit."""
+    return Problem(
+        "payload_too_large",
+        f"the body is larger than {limit} bytes",
+        headers={"Connection": "close"},
+        extra={"limit": limit},
+    )
+
+
+def _handle(route: Route, exchange: Exchange) -> Reply:
+    """Read what the handler asks for and call it; runs in a thread."""
+    arguments: dict[str, Any] = read_path(exchange.params, route.path_types)
+    if route.payload is Payload.FORM:
+        exchange.form = read_form(exchange)
+    if route.gate.confirm is not None:
+        route.gate.confirm(exchange)
+    if route.takes_form:
+        arguments["form"] = exchange.form
+    if (kind := route.query_type) is not None:
+        arguments["query"] = read_query(exchange, kind)
+    elif route.gate.name == "api":
+        read_query(exchange, NoQuery)
+    if (kind := route.body_type) is not None:
+        arguments["body"] = read_body(exchange, kind)
+    answer = route.handler(exchange, **arguments)
+    return answer if isinstance(answer, Reply) else Reply(status=route.status, data=answer)
+
+
+async def _collect(receive: Receive, limit: int) -> bytes:
+    pieces, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem("invalid_request", "the client went away")
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise too_large(limit)
+        pieces.append(piece)
+        if not message.get("more_body"):
+            return b"".join(pieces)
+
+
+def problem_of(error: Exception, exchange: Exchange) -> Problem:
+    """Give the problem behind an error; what nobody expected goes to the log."""
+    match error:
+        case Problem():
+            return error
+        case LyrsvcError():
+            problem = translate(error)
+            if problem.status >= 500:
+                _LOG.warning("request failed", extra={"error": str(error)})
+            return problem
+    _LOG.error("request broke", exc_info=error)
+    return Problem(
+        "internal",
+        "something went wrong here; the log has more under this request id",
+        extra={"request_id": exchange.request_id},
+    )

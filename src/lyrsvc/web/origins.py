@@ -1,0 +1,79 @@
+"""Proof that a write comes from one of our own pages."""
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from lyrsvc import brand
+from lyrsvc.security.csrf import ANONYMOUS
+from lyrsvc.web.problems import Problem
+
+if TYPE_CHECKING:
+    from lyrsvc.web.exchange import Exchange
+
+CSRF_LIFE_S: Final = 43200
+
+
+def check_same_origin(exchange: "Exchange") -> None:
+    """Refuse a write that another site sent the browser to make."""
+    site = exchange.header("sec-fetch-site").strip().lower()
+    if site:
+        fits = site in ("same-origin", "none")
+    elif origin := exchange.header("origin").strip() or exchange.header("referer").strip():
+        fits = _authority(origin) in _own_authorities(exchange)
+    else:
+        fits = True
+    if not fits:
+        _refuse(exchange, "cross_origin", "this request does not come from one of our pages")
+
+
+def check_csrf(exchange: "Exchange", sent: str) -> None:
+    """Refuse a write whose form was not ours, or was another visitor's."""
+    cookie = exchange.cookies.get(brand.CSRF_COOKIE, "")
+    session = exchange.identity.session or ANONYMOUS
+    if not exchange.service.access.csrf.accepts(cookie, sent, session):
+        _refuse(exchange, "csrf", "the form is out of date; load the page again")
+
+
+def has_csrf_cookie(exchange: "Exchange") -> bool:
+    """Tell whether a browser that has loaded one of our pages asks."""
+    cookie = exchange.cookies.get(brand.CSRF_COOKIE, "")
+    return exchange.service.access.csrf.is_genuine(cookie)
+
+
+def csrf_of(exchange: "Exchange", session: str) -> str:
+    """Give the value for a page's forms: the one the browser has, while it fits, else a new one."""
+    cookie = exchange.cookies.get(brand.CSRF_COOKIE, "")
+    return exchange.service.access.csrf.renewed(cookie, session or ANONYMOUS)
+
+
+def csrf_cookie(exchange: "Exchange", value: str) -> str:
+    """Give the cookie that goes with every page."""
+    return exchange.cookie(brand.CSRF_COOKIE, value, max_age_s=CSRF_LIFE_S)
+
+
+def _refuse(exchange: "Exchange", code: str, detail: str) -> None:
+    exchange.service.audit.event(
+        "auth.csrf.rejected",
+        outcome="denied",
+        actor=exchange.identity.actor,
+        client=exchange.standing.client,
+        path=exchange.path,
+    )
+    raise Problem(code, detail)
+
+
+def _own_authorities(exchange: "Exchange") -> set[str]:
+    own = {exchange.standing.host.strip().lower()}
+    if exchange.standing.via_proxy:
+        forwarded = exchange.header("x-forwarded-host").partition(",")[0].strip().lower()
+        own |= {forwarded}
+    return own - {""}
+
+
+def _authority(address: str) -> str:
+    """Give host and port of an address as a browser writes them; nothing for ``null``."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    return parts.netloc.rpartition("@")[2].lower()

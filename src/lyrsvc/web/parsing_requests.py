@@ -1,0 +1,98 @@
+"""Reading what a request says into the structure its handler asks for."""
+
+from collections.abc import Mapping
+from typing import Any, get_origin, get_type_hints
+
+import msgspec
+
+from lyrsvc.web.exchange import Exchange, Form, read_pairs
+from lyrsvc.web.problems import Problem
+
+_CARRIER = "apikey"
+
+
+class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """An address of the API that takes no parameter."""
+
+
+def read_query(exchange: Exchange, kind: type) -> Any:  # noqa: ANN401 - the asked structure
+    """Read the query parameters; an unknown or a bad one is named."""
+    lists = _list_fields(kind)
+    names = {field.encode_name for field in msgspec.structs.fields(kind)}
+    values: dict[str, Any] = {}
+    for name, text in exchange.query_pairs:
+        if name == _CARRIER and name not in names:
+            continue
+        if name not in names:
+            raise Problem("invalid_request", f"{name[:64]}: unknown parameter")
+        if not text:
+            continue
+        if name in lists:
+            values.setdefault(name, []).append(text)
+        elif name in values:
+            raise Problem("invalid_request", f"{name}: given more than once")
+        else:
+            values[name] = text
+    try:
+        return msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise Problem("invalid_request", _sentence(error)) from error
+
+
+def read_body(exchange: Exchange, kind: type) -> Any:  # noqa: ANN401 - the asked structure
+    """Read the JSON body; nothing sent counts as an empty object."""
+    if kind is bytes:
+        return exchange.body
+    try:
+        return msgspec.json.decode(exchange.body or b"{}", type=kind)
+    except msgspec.ValidationError as error:
+        raise Problem("invalid_request", _sentence(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem("invalid_request", "the body is no valid JSON") from error
+
+
+def read_path(params: Mapping[str, str], kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Read the parts of the path; one that cannot be an id names nothing."""
+    found: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        text = params[name]
+        if kind is int:
+            if not (text.isascii() and text.isdigit() and len(text) <= 18):
+                raise Problem("not_found", "there is nothing with this id")
+            found[name] = int(text)
+        else:
+            found[name] = text
+    return found
+
+
+def read_form(exchange: Exchange) -> Form:
+    """Read a posted form; anything else counts as an empty one."""
+    kind = exchange.header("content-type").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return Form()
+    return Form(read_pairs(exchange.body.decode("utf-8", "replace")))
+
+
+def read_wish(form: Form, kind: type) -> Any:  # noqa: ANN401 - the asked structure
+    """Read the fields of a form into the structure that JSON is read into; ``id`` gives ``ids``."""
+    fields = {field.name for field in msgspec.structs.fields(kind)}
+    values: dict[str, Any] = {name: text for name in fields if (text := form.get(name))}
+    if "ids" in fields and (ids := form.all("id")):
+        values["ids"] = ids
+    try:
+        return msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise Problem("invalid_request", _sentence(error)) from error
+
+
+def _list_fields(kind: type) -> set[str]:
+    hints = get_type_hints(kind)
+    return {name for name, hint in hints.items() if get_origin(hint) in (list, tuple)}
+
+
+def _sentence(error: msgspec.ValidationError) -> str:
+    """Put the name of the member first: ``page: expected int``."""
+    text, _, place = str(error).partition(" - at `$")
+    name = place.rstrip("`").lstrip(".")
+    text = text[:1].lower() + text[1:]
+    return f"{name}: {text}" if name else text
