@@ -13,20 +13,23 @@ from devtools.environment import BUILD_LOCK, DEV_LOCK, RUNTIME_LOCK, Environment
 from devtools.lockfiles import DECLARED, LOCKS, declared_digest, read_pins
 
 OLDEST_PYTHON = "3.11"
-PLATFORMS = (
-    "x86_64-manylinux_2_28",
-    "aarch64-manylinux_2_28",
-    "x86_64-unknown-linux-musl",
-    "aarch64-unknown-linux-musl",
-)
-"""Where every package must come as a wheel: amd64 and arm64, glibc and musl."""
-
 SOURCES = {
     DEV_LOCK: ("pyproject.toml", "--group", "dev"),
     RUNTIME_LOCK: ("pyproject.toml", "--constraints", DEV_LOCK),
     BUILD_LOCK: ("--group", "build", "--constraints", DEV_LOCK),
 }
 """The largest first: the others take its versions, so that all agree."""
+
+PLATFORMS = {
+    "x86_64-manylinux_2_28": DEV_LOCK,
+    "aarch64-manylinux_2_28": DEV_LOCK,
+    "x86_64-unknown-linux-musl": RUNTIME_LOCK,
+    "aarch64-unknown-linux-musl": RUNTIME_LOCK,
+}
+"""Where every package of a lock must come as a wheel: amd64 and arm64, glibc and musl.
+
+A browser's driver and the classifier's engines, which only tests need, come for glibc alone.
+"""
 
 
 def write_locks(env: Environment, *, upgrade: bool) -> Iterator[str]:
@@ -41,8 +44,8 @@ def write_locks(env: Environment, *, upgrade: bool) -> Iterator[str]:
                     shutil.copy(env.root / name, room)
         for name, source in SOURCES.items():
             _compile(uv, room, name, source)
-        for platform in PLATFORMS:
-            _check_wheels(uv, room, platform)
+        for platform, lock in PLATFORMS.items():
+            _check_wheels(uv, room, platform, lock)
         digest = declared_digest(tomllib.loads((room / "pyproject.toml").read_text("utf-8")))
         for name in LOCKS:
             text = (room / name).read_text("utf-8").replace(f"    #   -c {DEV_LOCK}\n", "")
@@ -66,9 +69,9 @@ def _compile(uv: str, room: Path, name: str, source: Sequence[str]) -> None:
     _uv(uv, room, ["compile", *source, *options, "--output-file", name])
 
 
-def _check_wheels(uv: str, room: Path, platform: str) -> None:
+def _check_wheels(uv: str, room: Path, platform: str, lock: str) -> None:
     options = ["--no-deps", "--only-binary", ":all:", "--python-platform", platform, "--quiet"]
-    _uv(uv, room, ["compile", DEV_LOCK, *options])
+    _uv(uv, room, ["compile", lock, *options])
 
 
 def _uv(uv: str, room: Path, words: Sequence[str]) -> None:

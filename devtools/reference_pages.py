@@ -21,6 +21,7 @@ class Page:
 PAGES = (
     Page("docs/configuration.md", ("-m", "lyrsvc", "config", "docs", "--format", "markdown")),
     Page("docs/cli.md", ("-m", "lyrsvc.cli.manual")),
+    Page("docs/http-api.md", ("-m", "lyrsvc.web.api_reference")),
     Page("config.example.toml", ("-m", "lyrsvc", "config", "docs", "--format", "toml")),
 )
 

@@ -26,12 +26,16 @@ class Tool:
 
 TOOLS = {
     "bash": Tool(("bash",), "bash"),
+    "curl": Tool(("curl",), "curl"),
     "zsh": Tool(("zsh",), "zsh"),
     "fish": Tool(("fish",), "fish"),
     "ffmpeg": Tool(("ffmpeg",), "ffmpeg"),
+    "espeak-ng": Tool(("espeak-ng",), "espeak-ng"),
     "chromium": Tool(("chromium", "chromium-browser", "google-chrome"), "chromium"),
     "busybox": Tool(("busybox",), "busybox"),
     "mkfs.vfat": Tool(("mkfs.vfat",), "dosfstools"),
+    "prometheus": Tool(("prometheus",), "prometheus"),
+    "promtool": Tool(("promtool",), "prometheus"),
 }
 
 

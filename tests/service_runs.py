@@ -9,10 +9,14 @@ from builders import minimal_flac
 from lyrsvc import serving
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.recording import Recording
+from lyrsvc.core.redaction import Redactor
+from lyrsvc.core.scope import Scope
 from lyrsvc.core.wish import Spot, Wish
 from lyrsvc.serving import Service, Surroundings
 from lyrsvc.settings.loading import Inputs, Lanes, load
 from lyrsvc.store import libraries
+from lyrsvc.web.app import create_app
+from web_face import Visitor
 
 BUILTIN = ("defaultprov", "lrclib", "lrclib-dump")
 ARTIST = "The Quiet Ferrymen"
@@ -30,7 +34,7 @@ class House:
         self.stop = stop or threading.Event()
         self.music = place / "music"
         self.music.mkdir()
-        self.secrets: list[str] = []
+        self.redactor = Redactor()
         self.environ = {
             "HOME": str(place),
             "LYRSVC_DB_PATH": str(place / "state" / "lyrsvcgo.db"),
@@ -60,11 +64,10 @@ class House:
         around = Surroundings(
             clock=self.clock,
             stop=self.stop,
-            keep_back=self.secrets.append,
-            token_source=loaded.source("api.token"),
+            redactor=self.redactor,
         )
         vault = serving.open_vault(loaded.settings)
-        with serving.build(loaded.settings, vault, around) as service:
+        with serving.build(loaded, vault, around) as service:
             run = Run(self, service)
             service.worker.start(alone=True)
             service.upkeep.run()
@@ -72,12 +75,24 @@ class House:
 
 
 class Run:
-    """One run, driven by hand."""
+    """One run, driven by hand; ``visitor`` calls its HTTP face."""
 
     def __init__(self, house: House, service: Service) -> None:
         self.house = house
         self.service = service
         self.db = service.db
+        self.waits: list[float] = []
+
+    def visitor(self, *, scope: str = "", **more: object) -> Visitor:
+        """Give somebody who calls the application, with a key of a scope when one is named."""
+        key = ""
+        if scope:
+            key = self.service.access.keyring.create("test", [Scope(scope)]).raw
+        return Visitor(create_app(self.service, sleep=self._note_wait), key=key, **more)
+
+    async def _note_wait(self, seconds: float) -> None:
+        """Let answers that are held back come at once."""
+        self.waits.append(seconds)
 
     def enqueue(self, title: str, seconds: float = 214.0, *, stem: str = "") -> None:
         audio = self.house.music / f"{stem or title}.flac"

@@ -17,6 +17,7 @@ from pathlib import Path
 from lyrsvc import serving
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.lyrics import Candidate, Cue, Matched
+from lyrsvc.files import atomic
 from lyrsvc.services import attempting, item_worker, lookup
 from lyrsvc.settings.loading import Inputs, Lanes, load
 from lyrsvc.store import claims
@@ -57,11 +58,9 @@ def work(order: dict) -> None:
             lanes=Lanes(BUILTIN, lambda _wanted: {}),
         )
     )
-    around = serving.Surroundings(
-        clock=SystemClock(stop), stop=stop, token_source=loaded.source("api.token")
-    )
+    around = serving.Surroundings(clock=SystemClock(stop), stop=stop)
     vault = serving.open_vault(loaded.settings)
-    service = serving.build(loaded.settings, vault, around)
+    service = serving.build(loaded, vault, around)
     service.worker.start(alone=not order.get("shared"))
     if order.get("local"):
         know_everything(service, Path(order["local"]))
@@ -166,9 +165,9 @@ def die_at(point: str, times: int) -> None:
         "answered": lambda: after(lookup.Lookup, "look_up"),
         "inside B": lambda: inside_write(attempting, "record_result"),
         "after B": lambda: before(worker, "_make_sure_of"),
-        "temp written": lambda: before(Path, "replace"),
-        "renamed": lambda: after(Path, "replace"),
-        "sibling": lambda: before(Path, "unlink"),
+        "temp written": lambda: before(atomic.os, "replace"),
+        "renamed": lambda: after(atomic.os, "replace"),
+        "sibling": lambda: before(atomic.os, "unlink"),
         "written": lambda: before(worker, "_settle"),
         "inside D": lambda: inside_write(attempting, "settle"),
         "after D": lambda: after(worker, "_settle"),

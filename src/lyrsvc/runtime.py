@@ -22,8 +22,10 @@ from lyrsvc.store.database import Database
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lyrsvc.core.orphans import RealignPolicy
     from lyrsvc.services.enqueueing import Terms
-    from lyrsvc.services.scanning import Scanner
+    from lyrsvc.services.listening import Listening
+    from lyrsvc.services.scanning import OnScanned, Scanner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,7 @@ def build_scanner(
     clock: Clock,
     terms: "Callable[[datetime], Terms] | None" = None,
     wake: Callable[[], None] = lambda: None,
+    on_scanned: "OnScanned" = lambda _library, _below: None,
 ) -> "Scanner":
     """Wire what scans libraries; without ``terms`` those of the settings hold."""
     from lyrsvc.services.scanning import Scanner, ScanSetup
@@ -80,6 +83,7 @@ def build_scanner(
         ),
         terms=terms or enqueue_terms(settings, version=lambda: stored_set_version(settings, db=db)),
         wake=wake,
+        on_scanned=on_scanned,
     )
 
 
@@ -166,6 +170,51 @@ def build_lookup(
     return Lookup(lanes, policy=guard_policy(settings), disconnect=connections.close)
 
 
+def build_listening(
+    settings: Settings, *, clock: Clock, waiting: Waiting, memory: Memory | None = None
+) -> "Listening":
+    """Wire what listens to tracks that no lane knows; without a classifier it only complains."""
+    from lyrsvc.core.instrumental_gates import Gates
+    from lyrsvc.detector.classifier import Classifier
+    from lyrsvc.detector.ear import Ear
+    from lyrsvc.detector.sampler import SamplePlan, Sampler
+    from lyrsvc.services.detector_lane import DetectorLane
+    from lyrsvc.services.listening import Listening
+
+    chosen = settings.instrumental_detector
+    if not chosen.classifier_url:
+        return Listening(None, default=chosen.enabled, clock=clock)
+    sampler = Sampler(
+        ffmpeg=str(chosen.ffmpeg_path or ""),
+        ffprobe=str(chosen.ffprobe_path or ""),
+        plan=SamplePlan(seconds=chosen.sample_duration_seconds, parts=chosen.spread_samples),
+        is_stopping=lambda: clock.wait(0.0),
+    )
+    if chosen.enabled:
+        sampler.find_tool()  # so that its lack is told at the start
+    lane = DetectorLane(
+        Ear(
+            sampler,
+            Classifier(chosen.classifier_url, user_agent=user_agent(__version__), clock=clock),
+        ),
+        Gates(
+            music_classes=chosen.instrumental_classes,
+            vocal_classes=chosen.vocal_classes,
+            speech_classes=chosen.speech_classes,
+            min_music=chosen.min_confidence,
+            vocal_below=chosen.vocal_max_confidence,
+            speech_below=chosen.speech_max_confidence,
+        ),
+        manners=Manners(
+            cooldown=timedelta(seconds=chosen.cooldown_seconds), rest=_rest_policy(settings)
+        ),
+        memory=memory or LaneMemory(),
+        clock=clock,
+        waiting=waiting,
+    )
+    return Listening(lane, default=chosen.enabled, clock=clock)
+
+
 def require_active(lanes: Iterable[Lane]) -> None:
     """Refuse when nothing can be asked, and say what would help."""
     every = list(lanes)
@@ -187,6 +236,21 @@ def guard_policy(settings: Settings) -> GuardPolicy:
     )
 
 
+def realign_policy(settings: Settings) -> "RealignPolicy":
+    """Give what the operator wants of realign."""
+    from lyrsvc.core.orphans import RealignPolicy
+
+    chosen = settings.realign
+    return RealignPolicy(
+        require_provenance=chosen.require_provenance,
+        cross_directory=chosen.cross_directory,
+        min_confidence=chosen.min_confidence,
+        min_margin=chosen.min_margin,
+        name_match=chosen.name_match,
+        identity_keys=tuple(chosen.identity_keys),
+    )
+
+
 def _section(settings: Settings, lane: str) -> dict[str, Any]:
     section = vars(settings.providers).get(lane.replace("-", "_"))
     return dict(vars(section)) if section is not None else {}
@@ -200,11 +264,16 @@ def _manners(
     return Manners(
         cooldown=timedelta(seconds=api.cooldown if own is None else own),
         from_end=lane.name == "lrclib",
-        rest=RestPolicy(
-            base=timedelta(seconds=api.circuit_backoff_base_seconds),
-            cap=timedelta(seconds=api.circuit_open_duration),
-        ),
+        rest=_rest_policy(settings),
         token_source=getattr(tokens, "source", "") if lane.needs_token else "",
+    )
+
+
+def _rest_policy(settings: Settings) -> RestPolicy:
+    api = settings.api
+    return RestPolicy(
+        base=timedelta(seconds=api.circuit_backoff_base_seconds),
+        cap=timedelta(seconds=api.circuit_open_duration),
     )
 
 

@@ -3,31 +3,39 @@
 import threading
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import SystemRandom
 from types import TracebackType
 
-from lyrsvc import runtime, surveying
+from lyrsvc import admitting, following, fronting, runtime, surveying
 from lyrsvc.core.errors import ConfigError
 from lyrsvc.core.ports import Clock, Tokens
+from lyrsvc.core.redaction import Redactor
 from lyrsvc.core.settling import Settled
 from lyrsvc.core.sidecar import WordTiming
 from lyrsvc.core.waiting import WaitPolicy
 from lyrsvc.files.sidecar_writing import SidecarWriter
+from lyrsvc.logs.audit import Audit
+from lyrsvc.logs.log_memory import LogMemory
 from lyrsvc.providers.defaultprov import DefaultProv, mint_token
 from lyrsvc.runtime import Runtime
 from lyrsvc.security.master_key import MasterKey
 from lyrsvc.security.vault import Vault
+from lyrsvc.services.announcing import Announcer
+from lyrsvc.services.audit_trail import AuditTrail
+from lyrsvc.services.chores import Chores
 from lyrsvc.services.enqueueing import Enqueuer
+from lyrsvc.services.first_admin import Bootstrap
 from lyrsvc.services.housekeeping import Housekeeper, Keeping
+from lyrsvc.services.intake import Followers, Intake, IntakeRules
 from lyrsvc.services.item_worker import ItemWorker
 from lyrsvc.services.lane_memory import StoredLaneMemory
 from lyrsvc.services.lanes import Lane
 from lyrsvc.services.leasing import LeaseKeeper
-from lyrsvc.services.listening import Listening
+from lyrsvc.services.listening import LANE as DETECTOR
 from lyrsvc.services.lookup import Lookup
 from lyrsvc.services.pausing import Gate
 from lyrsvc.services.provider_token import ProviderToken, given_by, identity_of
@@ -35,43 +43,57 @@ from lyrsvc.services.secret_store import SecretStore
 from lyrsvc.services.steadying import Steady, SteadyMemory
 from lyrsvc.services.stored_words import StoredWords
 from lyrsvc.services.target_writing import OutputStyle, TargetDesk, stored_ownership
+from lyrsvc.services.task_board import TaskRecord
 from lyrsvc.services.token_pace import TokenPace
 from lyrsvc.services.upkeep import Upkeep
+from lyrsvc.services.webhook_memory import WebhookMemory
 from lyrsvc.services.worker import Slots, Worker
+from lyrsvc.settings.loading import Loaded
 from lyrsvc.settings.rules import work_interval_s
 from lyrsvc.settings.sections import Settings
 from lyrsvc.store.database import Database
+from lyrsvc.surveying import Onlookers
+
+_MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What the process hands to the service.
 
-    ``stop`` ends every wait; ``keep_back`` is told each secret, so that no log line shows
-    it; ``token_source`` says where the setting of the token comes from. ``on_settled``
-    is told of every item afterwards.
+    ``stop`` ends every wait; ``redactor`` is told each secret, so that no log line shows
+    it; ``log_memory`` holds the latest lines. ``on_settled`` is told of every item afterwards.
     """
 
     clock: Clock
     stop: threading.Event
-    keep_back: Callable[[str], None] = lambda _secret: None
-    token_source: str = "default"  # noqa: S105 - the name of a place
+    redactor: Redactor = field(default_factory=Redactor)
+    log_memory: LogMemory | None = None
     on_settled: Callable[[Settled], None] = lambda _settled: None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Service(Runtime):
+class Service(fronting.Front, fronting.Workings, Runtime):
     """The wired parts of a running service."""
 
-    secrets: SecretStore
-    lookup: Lookup
+    audit: Audit
     enqueuer: Enqueuer
-    worker: Worker
-    upkeep: Upkeep
-    survey: surveying.Survey
-    housekeeper: Housekeeper
+    following: following.Following
+    started_at: datetime
+    chores: Chores = field(default_factory=Chores)
     obtain_token: Callable[[], None]
     """Ask for a token until there is one; for a thread of its own."""
+
+    def keep_minutes(self) -> None:
+        """Write down every minute what was noted off the path of requests."""
+        while not self.clock.wait(_MINUTE_S):
+            self.flush()
+        self.flush()
+
+    def flush(self) -> None:
+        """Write down what was noted: uses of keys, moved sessions, the last webhook."""
+        self.access.flush()
+        self.webhooks.flush()
 
     def __exit__(
         self,
@@ -92,22 +114,37 @@ def open_vault(settings: Settings) -> Vault:
     return vault
 
 
-def build(settings: Settings, vault: Vault, around: Surroundings) -> Service:
+def build(loaded: Loaded, vault: Vault, around: Surroundings) -> Service:
     """Open the database and wire everything; nothing runs yet."""
-    base = runtime.build(settings, clock=around.clock)
+    base = runtime.build(loaded.settings, clock=around.clock)
     try:
-        return _wired(base, vault, around)
+        return _wired(base, loaded, vault, around)
     except BaseException:
         base.db.close()
         raise
 
 
-def _wired(base: Runtime, vault: Vault, around: Surroundings) -> Service:
+def prepare(service: Service) -> None:
+    """Put things right before the first request: old sessions, cut-off scans, the first admin."""
+    environment = service.settings.environment
+    service.access.first_admin.bootstrap(
+        Bootstrap(
+            user=environment.admin_user,
+            password=environment.admin_password,
+            ui_enabled=service.settings.server.web_ui_enabled,
+        )
+    )
+    service.access.sessions.purge()
+    service.scan_desk.tidy()
+
+
+def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) -> Service:
     settings, db, clock = base.settings, base.db, around.clock
     chance, steady, owner = SystemRandom(), Steady(clock), uuid.uuid4().hex[:16]
-    secrets = SecretStore(db, vault, clock=clock, keep_back=around.keep_back)
+    secrets = SecretStore(db, vault, clock=clock, keep_back=around.redactor.register)
     on_token: list[Callable[[], None]] = []
-    tokens = _tokens(settings, secrets, db, around, on_token)
+    tokens = _tokens(loaded, secrets, db, clock, on_token)
+    audit = Audit(clock=clock, redactor=around.redactor, keep=AuditTrail(db).keep)
     lookup = runtime.build_lookup(
         settings,
         tokens=tokens,
@@ -119,36 +156,83 @@ def _wired(base: Runtime, vault: Vault, around: Surroundings) -> Service:
     )
     upkeep = Upkeep(db, lookup.lanes, clock=clock, chance=chance)
     terms = runtime.enqueue_terms(settings, version=lambda: upkeep.provider_set_version)
-    survey = surveying.build(settings, db=db, clock=clock, terms=terms, wake=lambda: worker.wake())
+    record = TaskRecord(db, clock=clock)
+    survey = surveying.build(
+        settings,
+        db=db,
+        clock=clock,
+        terms=terms,
+        onlookers=Onlookers(
+            wake=lambda: worker.wake(),
+            record=record.run,
+            on_scanned=lambda library, below: follow.scanned(library, below),
+        ),
+    )
+    announcer = Announcer(clock=clock, on_first=lambda: front.noticer.start())
     desk = _desk(settings, db, clock, announce=survey.announce)
+    around = replace(around, on_settled=announcer.tell_outcome)
     worker = _worker(base, lookup, around, desk=desk, steady=steady, owner=owner)
     on_token += [upkeep.follow_lanes, worker.wake]
-    return Service(
-        settings=settings,
+    webhooks = WebhookMemory(db, clock=clock)
+    intake = Intake(
+        db,
         clock=clock,
-        db=db,
+        terms=terms,
+        rules=IntakeRules(
+            path_mappings=settings.server.path_mappings, enrich=settings.enrichment.enabled
+        ),
+        followers=Followers(
+            wake=worker.wake,
+            sub_scan=survey.scan_soon,
+            ring=lambda: follow.renamer.wake(),
+            heard=webhooks.note,
+        ),
+    )
+    follow = following.build(
+        settings, db=db, clock=clock, roots=intake.roots, announce=survey.announce
+    )
+    workings = fronting.Workings(
+        loaded=loaded,
         secrets=secrets,
         lookup=lookup,
-        enqueuer=Enqueuer(db, clock=clock, terms=terms, wake=worker.wake),
         worker=worker,
         upkeep=upkeep,
         survey=survey,
-        housekeeper=Housekeeper(db, clock=clock, keeping=_keeping(settings)),
+        housekeeper=Housekeeper(db, clock=clock, keeping=_keeping(settings), record=record.run),
+        record=record,
+        intake=intake,
+        access=admitting.build(
+            loaded, db=db, vault=vault, secrets=secrets, clock=clock, audit=audit
+        ),
+        announcer=announcer,
+        log_memory=around.log_memory or LogMemory(around.redactor),
+        webhooks=webhooks,
+        marks=set(),
+        stop=around.stop,
+    )
+    front = fronting.build(base, workings)
+    return Service(
+        **{**vars(base), **vars(workings), **vars(front)},
+        audit=audit,
+        enqueuer=Enqueuer(db, clock=clock, terms=terms, wake=worker.wake),
+        following=follow,
+        started_at=clock.now(),
         obtain_token=_bootstrap(settings, tokens, lookup.lanes),
     )
 
 
 def _tokens(
-    settings: Settings,
+    loaded: Loaded,
     secrets: SecretStore,
     db: Database,
-    around: Surroundings,
+    clock: Clock,
     on_token: list[Callable[[], None]],
 ) -> Tokens:
     """Give the default provider's token; where nobody needs one, none is looked for."""
+    settings, source = loaded.settings, loaded.source("api.token")
     chosen = settings.providers
     if DefaultProv.name not in (chosen.primary, *chosen.fallback_order):
-        return runtime.operator_token(settings, around.token_source)
+        return runtime.operator_token(settings, source)
     identity = identity_of(chosen.defaultprov.base_url, chosen.defaultprov.app_id)
 
     def tell() -> None:
@@ -157,8 +241,8 @@ def _tokens(
 
     return ProviderToken(
         secrets,
-        TokenPace(db, identity=identity, clock=around.clock, chance=SystemRandom().random),
-        given=given_by(settings.api.token, around.token_source),
+        TokenPace(db, identity=identity, clock=clock, chance=SystemRandom().random),
+        given=given_by(settings.api.token, source),
         identity=identity,
         on_token=tell,
     )
@@ -190,7 +274,12 @@ def _worker(
         lookup,
         desk,
         words=StoredWords(db, lookup, embedded=output.embedded_lyrics),
-        listening=Listening(None, default=settings.instrumental_detector.enabled, clock=clock),
+        listening=runtime.build_listening(
+            settings,
+            clock=clock,
+            waiting=lambda seconds, _lane: clock.wait(seconds),
+            memory=SteadyMemory(StoredLaneMemory(db, DETECTOR, clock=clock, owner=owner), steady),
+        ),
         keeper=keeper,
         steady=steady,
         clock=clock,

@@ -1,18 +1,24 @@
 """The composition root of everything that looks at libraries: scanner, scheduler, watcher."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from lyrsvc import runtime
+from lyrsvc.core.debounce import Debounce
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.schedule import ScanPlan
 from lyrsvc.services.enqueueing import Terms
+from lyrsvc.services.housekeeping import Record
 from lyrsvc.services.library_lock import LibraryBusy
-from lyrsvc.services.scanning import Scanner
-from lyrsvc.services.scheduler import Scheduler, WindowMemory, scan_each
+from lyrsvc.services.scanning import OnScanned, Scanner
+from lyrsvc.services.scheduler import ScanAll, Scheduler, WindowMemory, scan_each
+from lyrsvc.services.sub_scanning import SubScans
+from lyrsvc.services.watched_roots import WatchedRoots
 from lyrsvc.services.watcher import Watcher, WatchPace
 from lyrsvc.services.zones import find_zone
 from lyrsvc.settings.sections import Settings
@@ -20,15 +26,32 @@ from lyrsvc.store import libraries, meta
 from lyrsvc.store.database import Database, from_db, to_db
 
 _LAST_WINDOW = "last_window"
+_ANNOUNCED_QUIET_S = 2.0
+"""How long nothing more is announced of a directory before it is scanned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Onlookers:
+    """Who is told: ``record`` runs a task by its name, ``wake`` rouses the worker."""
+
+    wake: Callable[[], None] = lambda: None
+    record: Record = lambda _name, work: work()
+    on_scanned: OnScanned = lambda _library, _below: None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """What looks at libraries while the service runs; without a watcher only by the clock."""
+    """What looks at libraries while the service runs; without a watcher only by the clock.
+
+    ``scan_all`` makes one round over the libraries, and is told why.
+    """
 
     scanner: Scanner
+    scan_all: ScanAll
     scheduler: Scheduler
     watcher: Watcher | None
+    announced: SubScans
+    """Directories that a webhook spoke of and the inventory does not know."""
 
     def open(self) -> None:
         """Set the watches; more directories than the cap is fatal."""
@@ -38,7 +61,10 @@ class Survey:
     @property
     def loops(self) -> dict[str, Callable[[], None]]:
         """Give the loops that run until the program stops, a thread each."""
-        loops: dict[str, Callable[[], None]] = {"scheduler": self.scheduler.run}
+        loops: dict[str, Callable[[], None]] = {
+            "scheduler": self.scheduler.run,
+            "webhook scans": self.announced.run,
+        }
         if self.watcher is not None:
             loops |= {"watcher": self.watcher.run, "watcher scans": self.watcher.run_scans}
         return loops
@@ -48,8 +74,13 @@ class Survey:
         if self.watcher is not None:
             self.watcher.announce(path)
 
+    def scan_soon(self, library: Library, directory: Path) -> None:
+        """Have a directory scanned that somebody announced; returns at once."""
+        self.announced.touch(os.fspath(directory), os.fspath(library.path))
+
     def wake(self) -> None:
-        """Let the watcher notice at once that the program stops."""
+        """Let everybody notice at once that the program stops."""
+        self.announced.wake()
         if self.watcher is not None:
             self.watcher.wake()
 
@@ -65,10 +96,20 @@ def build(
     db: Database,
     clock: Clock,
     terms: Callable[[datetime], Terms],
-    wake: Callable[[], None],
+    onlookers: Onlookers,
 ) -> Survey:
-    """Wire scanner, scheduler and, when it is switched on, the watcher."""
-    scanner = runtime.build_scanner(settings, db=db, clock=clock, terms=terms, wake=wake)
+    """Wire scanner, scheduler and, when it is switched on, the watcher.
+
+    Rounds of the schedule run as the task ``scan``.
+    """
+    scanner = runtime.build_scanner(
+        settings,
+        db=db,
+        clock=clock,
+        terms=terms,
+        wake=onlookers.wake,
+        on_scanned=onlookers.on_scanned,
+    )
 
     def every_library() -> Sequence[Library]:
         with db.read() as tx:
@@ -77,25 +118,32 @@ def build(
     def scan(library: Library, started_by: str) -> object:
         return scanner.scan(library, started_by=started_by)
 
-    def scan_below(library: Library, directory: Path) -> bool:
+    def scan_below(started_by: str, library: Library, directory: Path) -> bool:
         try:
-            scanner.scan(library, started_by="watcher", below=directory)
+            scanner.scan(library, started_by=started_by, below=directory)
         except LibraryBusy:
             return False
         return True
 
+    scan_all = scan_each(every_library, scan, clock=clock)
     scheduler = Scheduler(
         scan_plan(settings),
         find_zone(settings.environment.tz),
         clock=clock,
-        scan_all=scan_each(every_library, scan, clock=clock),
+        scan_all=lambda started_by: onlookers.record("scan", lambda: scan_all(started_by)),
         memory=_window_memory(db, clock),
+    )
+    announced = SubScans(
+        Debounce(quiet_s=_ANNOUNCED_QUIET_S),
+        scan_below=partial(scan_below, "webhook"),
+        owner=lambda path: WatchedRoots.of(every_library()).owner(path),
+        clock=clock,
     )
     watcher = None
     if settings.watcher.enabled:
         watcher = Watcher(
             libraries=every_library,
-            scan_below=scan_below,
+            scan_below=partial(scan_below, "watcher"),
             clock=clock,
             pace=WatchPace(
                 debounce_s=settings.watcher.debounce_ms / 1000,
@@ -103,7 +151,13 @@ def build(
                 depth=settings.scan.depth,
             ),
         )
-    return Survey(scanner=scanner, scheduler=scheduler, watcher=watcher)
+    return Survey(
+        scanner=scanner,
+        scan_all=scan_all,
+        scheduler=scheduler,
+        watcher=watcher,
+        announced=announced,
+    )
 
 
 def scan_plan(settings: Settings) -> ScanPlan:

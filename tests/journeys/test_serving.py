@@ -41,7 +41,7 @@ def song(path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
     with Served(tmp_path, environ, words) as served:
-        assert served.get("/healthz") == (200, b'{"status":"ok"}')
+        assert served.get("/healthz") == (200, b'{"status":"ok"}\n')
         assert served.get("/readyz")[0] == 200
         assert served.stop(number) == 0
     assert "stopped" in served.log
@@ -50,10 +50,11 @@ def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
 @pytest.mark.seed("S-071")
 def test_a_database_out_of_reach_is_told_without_a_word_why(tmp_path, environ):
     with Served(tmp_path, environ) as served:
-        assert served.get("/readyz") == (200, b'{"status":"ok"}')
+        assert served.get("/readyz") == (200, b'{"checks":{"database":"ok"},"status":"ready"}\n')
         (tmp_path / "state").rename(tmp_path / "elsewhere")
         wait_until(lambda: served.get("/readyz")[0] == 503, "the loss is noticed")
-        assert served.get("/readyz") == (503, b'{"status":"unavailable"}')
+        lost = b'{"checks":{"database":"error"},"status":"unavailable"}\n'
+        assert served.get("/readyz") == (503, lost)
         assert served.get("/healthz")[0] == 200
 
 

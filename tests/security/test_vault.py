@@ -106,9 +106,9 @@ def test_the_complaint_names_the_remedy_and_no_secret():
     assert "hush" not in str(caught.value)
 
 
-def test_cryptography_has_one_owner_and_is_loaded_when_needed():
+def test_cryptography_is_used_where_secrets_and_certificates_are_and_loaded_when_needed():
     users = {name(path) for path in modules() if "cryptography" in path.read_text("utf-8")}
-    assert users == {"security/vault.py"}
+    assert users == {"security/vault.py", "security/certificates.py", "security/self_signed.py"}
     script = (
         f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); "
         "import lyrsvc.security.vault; sys.exit('cryptography' in sys.modules)"

@@ -119,3 +119,43 @@ def test_the_rounds_come_every_hour_and_sweeps_when_due(db, clock):
     keeper.run()
     assert clock.waits == [EVERY_S] * 4
     assert count(db, "history") == 0
+
+
+class Rounds(FakeClock):
+    """A clock that stops the program after so many waits."""
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.left = rounds
+
+    def wait(self, seconds: float) -> bool:
+        self.left -= 1
+        super().wait(seconds)
+        return self.left < 0
+
+
+def test_rounds_are_told_by_name_and_their_moments_are_known(tmp_path):
+    clock = Rounds(3)
+    told = []
+    with Database.open(tmp_path / "y.db", create=True, clock=clock) as db:
+
+        def record(name, work):
+            told.append((name, keeper.next_round_at, keeper.next_sweep_at))
+            return work()
+
+        keeper = Housekeeper(
+            db, clock=clock, keeping=Keeping(sweep_every=timedelta(hours=2)), record=record
+        )
+        start = clock.now()
+        assert (keeper.next_round_at, keeper.next_sweep_at) == (None, None)
+        keeper.run()
+
+        def hour(number):
+            return start + timedelta(seconds=number * EVERY_S)
+
+        assert [name for name, _, _ in told] == ["retention", "retention", "sweep", "retention"]
+        assert [at for _, at, _ in told] == [hour(1), hour(2), hour(2), hour(3)]
+        assert [at for _, _, at in told] == [hour(2), hour(2), hour(2), hour(4)]
+        never = Housekeeper(db, clock=clock, keeping=Keeping(sweep_every=None))
+        never.run()
+        assert never.next_sweep_at is None

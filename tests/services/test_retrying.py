@@ -115,11 +115,7 @@ def test_recheck_can_be_kept_to_one_library(queue):
 
 
 def test_more_than_a_chunk_is_rechecked_whole(queue, monkeypatch):
-    monkeypatch.setattr(retrying, "CHUNK", 3)
-    original = retrying.work_items.each_after
-    monkeypatch.setattr(
-        retrying.work_items, "each_after", lambda *a, **k: original(*a, **{**k, "limit": 3})
-    )
+    monkeypatch.setattr(retrying, "STEP", 3)
     defer(queue, *(f"Song {at}" for at in range(7)))
     assert retrying.recheck_selected(queue.db, Selection(deferred=True), hand(queue)) == 7
     assert {item.due_at for item in queue.items()} == {queue.now}

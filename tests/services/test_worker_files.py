@@ -156,10 +156,11 @@ def test_one_directory_that_cannot_be_written_fails_alone(shop, clock, monkeypat
     real = os.open
     denied = set()
 
-    def refuse(path, flags, *args, **options):
-        if flags & os.O_CREAT and str(Path(path).parent) in denied:
+    def refuse(path, flags, *args, dir_fd=None):
+        held = None if dir_fd is None else Path(f"/proc/self/fd/{dir_fd}").readlink()
+        if flags & os.O_CREAT and str(held or Path(path).parent) in denied:
             raise PermissionError(13, "Permission denied", path)
-        return real(path, flags, *args, **options)
+        return real(path, flags, *args, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", refuse)
     _one_denied_directory(
@@ -391,7 +392,7 @@ class Ears:
         self.verdicts = list(verdicts)
         self.heard = []
 
-    def listen(self, audio, known):
+    def listen(self, audio, known, *, duration_ms=0):
         self.heard.append(audio.name)
         verdict = self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
         if isinstance(verdict, Exception):
@@ -463,7 +464,7 @@ def test_a_marker_whose_write_failed_is_written_later_without_listening_again(sh
     here.enqueue(TITLE, folder=folder)
     listen = ears.listen
 
-    def swap(audio, known):
+    def swap(audio, known, *, duration_ms=0):
         folder.rename(here.music / "moved")
         folder.symlink_to(here.place)
         minimal_flac(here.place / "Tidewater.flac")

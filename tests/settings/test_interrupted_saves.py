@@ -59,7 +59,7 @@ def job(request, ground):
     return job
 
 
-@pytest.mark.spec("C-17")
+@pytest.mark.spec("C-17", "H-47")
 @pytest.mark.parametrize("size", TRIES)
 def test_a_save_killed_at_any_step_leaves_the_old_file_or_the_new_one(ground, job, size):
     old, new, changes = TRIES[size]
@@ -73,7 +73,7 @@ def test_a_save_killed_at_any_step_leaves_the_old_file_or_the_new_one(ground, jo
     assert (ground / "etc" / "config.toml.bak").read_text() == "the operator's own"
 
 
-@pytest.mark.spec("C-17")
+@pytest.mark.spec("C-17", "H-47")
 def test_hundreds_of_kills_at_random_moments_do_no_harm(ground, job):
     old, new, changes = TRIES["shorter"]
     job |= {"do": "die_at_random", "old": old, "new": new, "changes": changes}
@@ -83,7 +83,7 @@ def test_hundreds_of_kills_at_random_moments_do_no_harm(ground, job):
     assert (ground / "etc" / "config.toml.bak").read_text() == "the operator's own"
 
 
-@pytest.mark.spec("C-17")
+@pytest.mark.spec("C-17", "H-47")
 @pytest.mark.parametrize("limit", [0, 1, len(LONG) // 2, len(LONG) - 1])
 def test_a_file_that_may_not_grow_stays_the_old_one(ground, job, limit):
     """A limit on file sizes fails like a full disk, in the middle of a write."""
@@ -98,7 +98,7 @@ def test_a_file_that_may_not_grow_stays_the_old_one(ground, job, limit):
     assert [path.name for path in ground.glob("*/*") if "lyrsvc-" in path.name] == []
 
 
-@pytest.mark.spec("C-17")
+@pytest.mark.spec("C-17", "H-47")
 @pytest.mark.parametrize("job", ["renaming"], indirect=True)
 def test_on_a_full_disk_the_file_stays_the_old_one(ground, job):
     words = None

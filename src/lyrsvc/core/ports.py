@@ -14,8 +14,6 @@ from lyrsvc.core.verdict import Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lyrsvc.core.item import DetectorFinding
-
 
 class Clock(Protocol):
     """The only time there is."""
@@ -121,8 +119,25 @@ class Tokens(Protocol):
 
 
 class Detector(Protocol):
-    """Listens whether a track is instrumental."""
+    """Samples audio and asks a classifier about it; whether to and what follows is not its thing.
 
-    def listen(self, audio: "Path", known: "DetectorFinding") -> "DetectorFinding":
-        """Say what is heard; ``known`` scores may be used again. Raises ``DetectorDown``."""
+    The classifier's faults are raised as ``Transient`` and ``Malformed``, those of the
+    file as ``FileFault``.
+    """
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether audio can be sampled here; the first time it cannot is an error told."""
+        ...
+
+    def model_version(self, *, fresh: bool = False) -> str:
+        """Name the classifier's model; empty when it does not tell. ``fresh`` asks anew."""
+        ...
+
+    def sample(self, audio: "Path", *, duration_s: float | None) -> bytes:
+        """Give a WAV of parts of a track; raise ``FileFault`` when it cannot be decoded."""
+        ...
+
+    def classify(self, wav: bytes) -> object:
+        """Give the classifier's answer as it is; ``FileFault`` when it refuses these samples."""
         ...

@@ -18,19 +18,21 @@ def release(
     until: datetime | None = None,
     attempts: Sequence[Attempt] = (),
     route: Route | None = None,
+    counted: bool = True,
 ) -> WorkItem:
     """Give the item back uncharged (T7).
 
     With ``until`` because a lane could not be asked: it waits at least for R(k), and
     the definitive answers of the other lanes are kept for it. Without, it is due as before.
+    A release that is not ``counted`` waits for its moment only: somebody was merely busy.
     """
     now, chance = moment.now, moment.chance
     resume, due_at = item.resume, item.due_at or now
     if until is not None:
         earlier = item.resume.releases if isinstance(item.resume, Partial) else 0
-        due_at = max(until, now + release_wait(earlier, chance))
+        due_at = max(until, now + release_wait(earlier, chance)) if counted else max(until, now)
         if not isinstance(resume, Found | Detected):
-            resume = Partial(answers=_reusable(attempts), releases=earlier + 1)
+            resume = Partial(answers=_reusable(attempts), releases=earlier + counted)
     elif attempts and not isinstance(resume, Found | Detected):
         earlier = item.resume.releases if isinstance(item.resume, Partial) else 0
         resume = Partial(answers=_reusable(attempts), releases=earlier)

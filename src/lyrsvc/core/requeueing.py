@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from random import Random
 
-from lyrsvc.core.errors import Refused
+from lyrsvc.core.errors import NotFailed, Refused
 from lyrsvc.core.item import (
     RETRY_REFUSED,
     Event,
@@ -34,7 +34,7 @@ def retry(item: WorkItem, *, now: datetime, chance: Random, shown_due: str = "")
                 f"; it is checked again at {shown_due}, "
                 f"or now with: lyrsvc queue recheck {item.id} --yes"
             )
-        raise Refused(refusal)
+        raise NotFailed(refusal)
     item = replace(item, status=move(item, Event.RETRY), attempts=0)
     return due_now(_without_reason(item), now=now, chance=chance)
 

@@ -147,6 +147,7 @@ class Attributes(TypedDict, total=False):
     internal: bool
     deprecated: str
     empty_is_absent: bool
+    offers: str
 
 
 class Setting(Generic[T]):
@@ -177,6 +178,8 @@ class Setting(Generic[T]):
         self.internal = attributes.get("internal", False)
         self.deprecated = attributes.get("deprecated", "")
         self.empty_is_absent = attributes.get("empty_is_absent", False)
+        self.offers = attributes.get("offers", "")
+        """What its words name, when only the running program knows which there are."""
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -84,8 +84,13 @@ def ready_key(moment: datetime, priority: int, chance: Random) -> int:
     never sees an alphabetical sweep. Re-checks stand 72 hours behind, and so are
     overtaken only by what became ready less than that after them.
     """
+    return earliest_key(moment, priority) + chance.getrandbits(RANDOM_BITS)
+
+
+def earliest_key(moment: datetime, priority: int) -> int:
+    """Give the foremost place that chance may give an item."""
     tier = 0 if priority >= Priority.WEBHOOK else TIER
-    return tier + _hours(moment, priority) * (1 << RANDOM_BITS) + chance.getrandbits(RANDOM_BITS)
+    return tier + _hours(moment, priority) * (1 << RANDOM_BITS)
 
 
 def highest_legal_key(now: datetime, *, tier: int) -> int:

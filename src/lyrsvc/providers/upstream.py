@@ -20,7 +20,7 @@ from urllib3 import exceptions as faults
 from lyrsvc import brand
 from lyrsvc.core.errors import LaneError, Malformed, Transient
 from lyrsvc.core.ports import Reply
-from lyrsvc.providers.deadlines import DeadlinePools
+from lyrsvc.deadlines import DeadlinePools
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}

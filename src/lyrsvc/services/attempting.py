@@ -136,7 +136,7 @@ def settle(
     return settled
 
 
-def release(
+def release(  # noqa: PLR0913 - one keyword for each thing that may be said of it
     tx: "Tx",
     claim: Claim,
     moment: Moment,
@@ -144,10 +144,13 @@ def release(
     until: datetime | None = None,
     attempts: Sequence[Attempt] = (),
     route: Route | None = None,
+    counted: bool = True,
 ) -> WorkItem:
     """Give the item back uncharged (T7); see :func:`lyrsvc.core.releasing.release`."""
     item = work_items.held(tx, claim)
-    given = releasing.release(item, moment, until=until, attempts=attempts, route=route)
+    given = releasing.release(
+        item, moment, until=until, attempts=attempts, route=route, counted=counted
+    )
     tally = Tally()
     work_items.save(tx, item, given, tally, now=moment.now)
     tally.write(tx, now=moment.now)

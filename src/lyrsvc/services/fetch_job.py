@@ -47,6 +47,7 @@ class Job:
     """What to try when nothing is found."""
     rests: int = 0
     retries: int = 0
+    unheard: int = 0
     answered: dict[str, Attempt] = field(default_factory=dict)
 
 

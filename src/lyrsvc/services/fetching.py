@@ -13,6 +13,7 @@ from itertools import count
 from typing import Final
 
 from lyrsvc import __version__
+from lyrsvc.core.detection import DetectorDown
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.fetch_result import (
     STATE_OF_KIND,
@@ -22,6 +23,7 @@ from lyrsvc.core.fetch_result import (
     evidence_lines,
     preview_lines,
 )
+from lyrsvc.core.item import NOT_RUN, DetectorFinding
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.lrc_output import HeaderFacts
 from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Outcome, Served, Unjudged
@@ -41,11 +43,14 @@ from lyrsvc.services.fetch_job import (
     reason_of,
     result_of,
 )
+from lyrsvc.services.listening import LANE, Listening, heard_attempts, marker
 from lyrsvc.services.lookup import Lookup, can_be_asked
 from lyrsvc.services.run_memory import RunMemory
 
 MOST_RESTS: Final = 3
 """How often a song waits for a resting lane."""
+MOST_UNHEARD: Final = 1
+"""How often a song waits for a classifier that is down; then it is a miss like any other."""
 RETRY_AFTER_S: Final = (5.0, 30.0)
 LONGEST_PAUSE: Final = timedelta(minutes=30)
 """Nobody waits longer for a spent allowance; a throttled lane says itself how long."""
@@ -72,12 +77,14 @@ class Fetcher:
         options: FetchOptions,
         clock: Clock,
         pause: Callable[[float, str], bool],
+        listening: Listening | None = None,
     ) -> None:
         self._lookup = lookup
         self._writer = writer
         self._options = options
         self._clock = clock
         self._pause = pause
+        self._listening = listening
         self._memory = RunMemory(lookup)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, FetchResult]]:
@@ -186,11 +193,19 @@ class Fetcher:
             case Broken():
                 return self._retry(job, outcome)
 
-    def _miss(self, job: Job, recording: Recording, outcome: Missed) -> FetchResult:
+    def _miss(self, job: Job, recording: Recording, outcome: Missed) -> FetchResult | _Later:
         reason = outcome.detail or outcome.reason
         standing = self._beside(job).deciding
         if standing is not None:  # a miss never touches what is there
             return present(job, standing.known_as, reason=reason)
+        try:
+            finding = self._listen(job, recording)
+        except DetectorDown as down:
+            return _Later(down.until, LANE)
+        if finding.verdict:
+            now = self._clock.now()
+            attempts = (*outcome.attempts, *heard_attempts(finding, NOT_RUN, now))
+            return self._write(job, recording, marker(recording, now), attempts)
         return result_of(
             job,
             FetchState.MISS,
@@ -198,6 +213,18 @@ class Fetcher:
             text=outcome.text or job.hint,
             preview=self._evidence(recording, outcome.attempts),
         )
+
+    def _listen(self, job: Job, recording: Recording) -> DetectorFinding:
+        """Listen to an audio file; a classifier that is down is waited for once."""
+        if self._listening is None or job.audio is None:
+            return NOT_RUN
+        try:
+            return self._listening.listen_to_file(job.audio, duration_ms=recording.duration_ms or 0)
+        except DetectorDown as down:
+            job.unheard += not down.busy
+            if job.unheard <= MOST_UNHEARD:
+                raise
+        return NOT_RUN
 
     def _evidence(self, recording: Recording, attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
         return tuple(evidence_lines(recording, attempts)) if self._options.dry_run else ()

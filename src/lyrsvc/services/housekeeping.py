@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -29,23 +30,54 @@ class Keeping:
     sweep_every: timedelta | None = timedelta(hours=6)
 
 
-class Housekeeper:
-    """Removes old rows every hour, and sweeps the libraries now and then."""
+Record = Callable[[str, Callable[[], object]], object]
+"""Runs a task by its name, so that others see it."""
 
-    def __init__(self, db: Database, *, clock: Clock, keeping: Keeping) -> None:
+
+class Housekeeper:
+    """Removes old rows every hour, and sweeps the libraries now and then.
+
+    Its rounds run through ``record``, as the tasks ``retention`` and ``sweep``.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        clock: Clock,
+        keeping: Keeping,
+        record: Record = lambda _name, work: work(),
+    ) -> None:
         self._db = db
         self._clock = clock
         self._keeping = keeping
+        self._record = record
         self._swept_at = clock.monotonic()
+        self._round_at: datetime | None = None
+
+    @property
+    def next_round_at(self) -> datetime | None:
+        """Give the moment of the next round; None before the first is waited for."""
+        return self._round_at
+
+    @property
+    def next_sweep_at(self) -> datetime | None:
+        """Give the moment of the round that sweeps; None when none ever does."""
+        sweep, round_at = self._keeping.sweep_every, self._round_at
+        if sweep is None or round_at is None:
+            return None
+        due_s = sweep.total_seconds() - (self._clock.monotonic() - self._swept_at)
+        ahead_s = due_s - (round_at - self._clock.now()).total_seconds()
+        return round_at + timedelta(seconds=max(0, ceil(ahead_s / EVERY_S)) * EVERY_S)
 
     def run(self) -> None:
         """Do the rounds until the program stops."""
-        while not self._clock.wait(EVERY_S):
-            self.forget()
+        while not self._pause():
+            self._record("retention", self.forget)
             sweep = self._keeping.sweep_every
             since = self._clock.monotonic() - self._swept_at
             if sweep is not None and since >= sweep.total_seconds():
-                self.sweep()
+                self._record("sweep", self.sweep)
 
     def forget(self) -> dict[str, int]:
         """Remove what is older than it need be; give how many rows of each kind went."""
@@ -66,6 +98,10 @@ class Housekeeper:
             for library in every
             if Path(library.path).is_dir()
         )
+
+    def _pause(self) -> bool:
+        self._round_at = self._clock.now() + timedelta(seconds=EVERY_S)
+        return self._clock.wait(EVERY_S)
 
     def _steps(self, now: datetime) -> dict[str, Callable[[Tx], int]]:
         keeping = self._keeping

@@ -29,13 +29,13 @@ from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Served, Unjudge
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.resume import ANSWERS_KEPT, Detected, Found, Partial, fresh_answers
 from lyrsvc.core.settling import Ending, Settled, TargetEnd
-from lyrsvc.core.sidecar import FetchMode
+from lyrsvc.core.sidecar import FetchMode, OnDisk
 from lyrsvc.core.waiting import Moment, WaitPolicy
 from lyrsvc.services import attempting
 from lyrsvc.services.attempting import Finding, Intent
 from lyrsvc.services.lane_turns import Cancelled
 from lyrsvc.services.leasing import LeaseKeeper
-from lyrsvc.services.listening import Listening, heard_attempt, marker, remembered
+from lyrsvc.services.listening import Listening, heard_attempts, marker, remembered
 from lyrsvc.services.lookup import Lookup
 from lyrsvc.services.routing import cache_key
 from lyrsvc.services.steadying import PASSING, Steady
@@ -215,17 +215,16 @@ class ItemWorker:
     def _listen(self, case: _Case, missed: Missed) -> Source | None:
         """Let the detector hear what no lane knows, or charge the miss."""
         item, now = case.item, self._clock.now()
-        audio = next((s.target.source_path for s in case.spots if s.target.source_path), "")
         try:
-            finding = self._listening.listen(item, audio)
+            finding = self._hear(case)
         except DetectorDown as down:
-            if not self._is_patience_over(item, missed, now):
-                self._release(case.claim, until=down.until, attempts=missed.attempts)
+            if down.busy or not self._is_patience_over(item, missed, now):
+                self._release(
+                    case.claim, until=down.until, attempts=missed.attempts, counted=not down.busy
+                )
                 return None
             finding = NOT_RUN
-        attempts = missed.attempts
-        if finding.verdict is not None:
-            attempts = (*attempts, heard_attempt(finding, now))
+        attempts = (*missed.attempts, *heard_attempts(finding, item.detector, now))
         if finding.verdict:
             return Source(
                 accepted=marker(item, now),
@@ -236,6 +235,16 @@ class ItemWorker:
             )
         self._miss(case, missed, attempts, finding)
         return None
+
+    def _hear(self, case: _Case) -> DetectorFinding:
+        """Listen to the first file that has nothing beside it; the lanes are free meanwhile."""
+        for lane in self._lookup.lanes:
+            lane.give_back()
+        bare = [s.target for s in case.spots if s.beside.state is OnDisk.NOTHING]
+        if not bare:
+            return NOT_RUN
+        target = next((t for t in bare if t.source_path), bare[0])
+        return self._listening.listen(case.item, target.source_path, duration_ms=target.duration_ms)
 
     def _is_patience_over(self, item: WorkItem, missed: Missed, now: datetime) -> bool:
         """Tell whether a track has waited a day for the detector since the lanes answered."""
@@ -314,11 +323,18 @@ class ItemWorker:
         until: datetime | None = None,
         attempts: tuple[Attempt, ...] = (),
         route: Route | None = None,
+        counted: bool = True,
     ) -> None:
         given = self._steady.run(
             lambda: self._db.write(
                 lambda tx: attempting.release(
-                    tx, claim, self._moment(), until=until, attempts=attempts, route=route
+                    tx,
+                    claim,
+                    self._moment(),
+                    until=until,
+                    attempts=attempts,
+                    route=route,
+                    counted=counted,
                 )
             )
         )

@@ -101,9 +101,13 @@ class Lane:
     @property
     def pace_s(self) -> float:
         """Give the seconds between two requests at the present pace; 0 for a local lane."""
+        return self.pace_at(self.state)
+
+    def pace_at(self, state: LaneState) -> float:
+        """Give the seconds between two requests for a state that was read before."""
         if self.provider.local:
             return 0.0
-        return pacing.interval(self.state, self._manners.cooldown).total_seconds()
+        return pacing.interval(state, self._manners.cooldown).total_seconds()
 
     @property
     def outlook(self) -> Outlook:

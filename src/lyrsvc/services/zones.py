@@ -20,6 +20,15 @@ def find_zone(name: str, *, machine: Path = MACHINE_ZONE) -> tzinfo:
     return LibraryZone()
 
 
+def shown_zone(name: str) -> tzinfo:
+    """Give the zone moments are shown in: the one ``TZ`` names, else UTC."""
+    wanted = name.strip().removeprefix(":")
+    if wanted:
+        with suppress(KeyError, ValueError, OSError):
+            return ZoneInfo(wanted)
+    return UTC
+
+
 class LibraryZone(tzinfo):
     """The zone as the C library knows it, for machines that keep it nowhere else."""
 

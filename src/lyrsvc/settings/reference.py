@@ -65,7 +65,7 @@ def markdown(registry: Registry) -> str:
     for name, group in _by_table(registry):
         members = [entry for entry in group if not entry.setting.internal]
         title = f"Environment only: {name}" if members[0].setting.env_only else f"`[{name}]`"
-        parts.append(f"## {title}\n\n{_section_text(registry, name)}\n")
+        parts.append(f"## {title}\n\n{section_text(registry, name)}\n")
         parts.append(
             "| Setting | Variables | Flag | Type · default | Check | Tab · tier | Meaning |"
         )
@@ -114,20 +114,21 @@ def effective_toml(loaded: Loaded) -> str:
     return "\n".join(lines) + "\n"
 
 
+def section_text(registry: Registry, name: str) -> str:
+    """Give what a table of the settings file is about."""
+    section: type[Section] = registry.root
+    for part in name.split("."):
+        member = vars(section)[part]
+        section = member.section if isinstance(member, Table) else section
+    return (section.__doc__ or "").strip()
+
+
 def _by_table(registry: Registry) -> Iterator[tuple[str, list[Entry]]]:
     """Group the settings by table; a table's own settings come before those of its tables."""
     ordered: dict[str, list[Entry]] = {}
     for name, group in groupby(registry.entries, key=lambda entry: entry.path.rpartition(".")[0]):
         ordered.setdefault(name, []).extend(group)
     yield from ordered.items()
-
-
-def _section_text(registry: Registry, name: str) -> str:
-    section: type[Section] = registry.root
-    for part in name.split("."):
-        member = vars(section)[part]
-        section = member.section if isinstance(member, Table) else section
-    return (section.__doc__ or "").strip()
 
 
 def _row(entry: Entry) -> str:

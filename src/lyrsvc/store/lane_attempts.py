@@ -5,7 +5,7 @@ counters count answers and never fall. Lanes stand under their own names.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -54,6 +54,22 @@ def of_item(tx: "Tx", item_id: int) -> "list[Row]":
         """,
         item=item_id,
     )
+
+
+def last_tries(tx: "Tx", ids: Sequence[int]) -> dict[int, str]:
+    """Give when lanes were last asked about these items; those never asked about are left out."""
+    if not ids:
+        return {}
+    params = {f"id_{number}": item_id for number, item_id in enumerate(ids)}
+    places = ", ".join(f":{name}" for name in params)
+    rows = tx.all(
+        f"""
+        SELECT queue_id, max(attempted_at) AS at
+          FROM lane_attempts WHERE queue_id IN ({places}) GROUP BY queue_id
+        """,  # noqa: S608 - our own names
+        **params,
+    )
+    return {row["queue_id"]: row["at"] for row in rows}
 
 
 def counters(tx: "Tx") -> "dict[str, Row]":

@@ -68,6 +68,11 @@ def get(tx: "Tx", item_id: int) -> WorkItem:
     return to_item(row)
 
 
+def newest_id(tx: "Tx") -> int:
+    """Give the largest id there is, 0 without items."""
+    return int(tx.value("SELECT max(id) FROM work_items") or 0)
+
+
 def held(tx: "Tx", claim: Claim) -> WorkItem:
     """Give the item under a claim, or raise ``ClaimLost`` when somebody else has it by now."""
     row = tx.first(
@@ -178,18 +183,33 @@ def each_after(
     return [to_item(row) for row in rows]
 
 
+def failed_after(
+    tx: "Tx", *, after: int, reason: str | None = None, limit: int = CHUNK
+) -> list[int]:
+    """Give the failed items of any or one reason with larger ids than ``after``, by id."""
+    rows = tx.all(_FAILED, after=after, limit=limit, reason=reason)
+    return [row["id"] for row in rows]
+
+
 def count_again(tx: "Tx", status: Status, *, library_id: int | None = None) -> int:
     """Count the deferred items, or those given up, of all libraries or one."""
     sql = _COUNT_GIVEN_UP if status is Status.DONE else _COUNT_DEFERRED
     return int(tx.value(sql, library=library_id))
 
 
+_FAILED: Final = """
+    SELECT id FROM work_items
+     WHERE status = 'failed' AND id > :after
+       AND (:reason IS NULL OR reason = :reason OR (:reason = 'unknown' AND reason = ''))
+     ORDER BY id LIMIT :limit
+"""
+# The plus keeps the planner from walking all targets of the library, once per item.
 _GIVEN_UP: Final = """
     SELECT * FROM work_items
      WHERE status = 'done' AND outcome IN ('miss', 'rejected') AND id > :after
        AND (:library IS NULL OR EXISTS (SELECT 1 FROM work_targets t
                                          WHERE t.item_id = work_items.id
-                                           AND t.library_id = :library))
+                                           AND +t.library_id = :library))
      ORDER BY id LIMIT :limit
 """
 _DEFERRED: Final = """
@@ -197,7 +217,7 @@ _DEFERRED: Final = """
      WHERE status = 'deferred' AND id > :after
        AND (:library IS NULL OR EXISTS (SELECT 1 FROM work_targets t
                                          WHERE t.item_id = work_items.id
-                                           AND t.library_id = :library))
+                                           AND +t.library_id = :library))
      ORDER BY id LIMIT :limit
 """
 _COUNT_GIVEN_UP: Final = """
@@ -205,12 +225,12 @@ _COUNT_GIVEN_UP: Final = """
      WHERE status = 'done' AND outcome IN ('miss', 'rejected') AND id > 0
        AND (:library IS NULL OR EXISTS (SELECT 1 FROM work_targets t
                                          WHERE t.item_id = work_items.id
-                                           AND t.library_id = :library))
+                                           AND +t.library_id = :library))
 """
 _COUNT_DEFERRED: Final = """
     SELECT count(*) FROM work_items
      WHERE status = 'deferred'
        AND (:library IS NULL OR EXISTS (SELECT 1 FROM work_targets t
                                          WHERE t.item_id = work_items.id
-                                           AND t.library_id = :library))
+                                           AND +t.library_id = :library))
 """

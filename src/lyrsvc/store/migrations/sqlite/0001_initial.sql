@@ -394,7 +394,8 @@ CREATE TABLE history (
     outcome     TEXT NOT NULL DEFAULT '',
     reason      TEXT NOT NULL DEFAULT '',
     destination TEXT NOT NULL DEFAULT '',
-    "by"        TEXT NOT NULL DEFAULT ''
+    "by"        TEXT NOT NULL DEFAULT '',
+    search_keys TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE INDEX ix_history_at ON history (at, id);
