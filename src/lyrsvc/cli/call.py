@@ -82,10 +82,9 @@ class Call(NamedTuple):
 
     def audit(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - what the event is about
         """Write down who changed what."""
-        from lyrsvc.logs.audit import Audit
+        from lyrsvc.cli.auditing import write_down
 
-        audit = Audit(clock=self.world.clock, redactor=self.voice.redactor)
-        audit.event(event, actor=f"cli:{self.world.user}", **fields)
+        write_down(self, event, fields)
 
     def open_to_read(self) -> "Database | None":
         """Open the database without ever creating it; say so when there is none."""

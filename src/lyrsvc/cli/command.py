@@ -80,6 +80,7 @@ class Command:
     keeps_identity  stays root when root started it, although the database is another user's
     tolerant        runs although settings are wrong, because it is there to mend or explain them
     discreet        what to say of a wrong line whose words may be secrets and are not repeated
+    secluded        knows neither the user's variables nor the user's settings file
     """
 
     def __init__(  # noqa: PLR0913 - one parameter for each thing a declaration may say
@@ -95,6 +96,7 @@ class Command:
         keeps_identity: bool = False,
         tolerant: bool = False,
         discreet: str = "",
+        secluded: bool = False,
         epilog: str = "",
     ) -> None:
         self.name = name
@@ -106,6 +108,7 @@ class Command:
         self.keeps_identity = keeps_identity
         self.tolerant = tolerant
         self.discreet = discreet
+        self.secluded = secluded
         self.epilog = epilog
         extra = (JSON, HEADER) if listing else (JSON,) if structured else ()
         self.arguments = (*arguments, *extra)

@@ -1,11 +1,12 @@
 """Every command, declared once."""
 
+from lyrsvc.cli.access_table import ACCESS_COMMANDS
+from lyrsvc.cli.care_table import CARE_COMMANDS
 from lyrsvc.cli.command import HEADER, Argument, Command, limit
 
 QUEUE_STATUSES = ("pending", "processing", "done", "failed", "deferred")
 SCAN_STATUSES = (*QUEUE_STATUSES, "unreadable")
 SHELLS = ("bash", "zsh", "fish")
-SECRETS = ("provider_token", "webhook_api_key")
 
 _STATUS = "Only rows with this status."
 _LIBRARY = Argument(
@@ -208,6 +209,49 @@ COMMANDS: tuple[Command, ...] = (
         epilog="Without --yes only the numbers of what would go are printed.",
     ),
     Command(
+        "realign",
+        "Find sidecars whose audio file was renamed, and give them its new name.",
+        "realign_commands:realign",
+        (
+            Argument(
+                ("--library",),
+                "Only this library, by name or id; may be repeated.",
+                repeats="*",
+                offers="library",
+                value_name="NAME-OR-ID",
+            ),
+            _YES,
+            Argument(
+                ("--backup",),
+                "Where moves are written down first; beside the database by default.",
+                offers="path",
+                value_name="PATH",
+            ),
+            Argument(
+                ("--undo",),
+                "Move back everything that a backup tells of.",
+                offers="path",
+                value_name="FILE",
+            ),
+            Argument(
+                ("--min-confidence",),
+                "Likeness of titles that counts, 0.01 to 1, whatever is set.",
+                value_name="N",
+            ),
+            Argument(
+                ("--min-margin",),
+                "Lead over the next best title, 0 to 0.99, whatever is set.",
+                value_name="N",
+            ),
+            *_pair("--name-match", "Match several orphans of a directory, whatever is set."),
+            *_pair("--cross-directory", "Let ids match across directories, whatever is set."),
+            *_pair("--require-provenance", "Apply only exact matches, whatever is set."),
+        ),
+        listing=True,
+        epilog="Without --yes nothing is moved. Only the stem changes, no file is ever replaced, "
+        "and audio is never touched.",
+    ),
+    Command(
         "queue list",
         "List work items.",
         "queue_commands:list_items",
@@ -263,32 +307,7 @@ COMMANDS: tuple[Command, ...] = (
         structured=True,
         epilog="Without --yes only the number of items is printed.",
     ),
-    Command(
-        "secrets set",
-        "Store a secret encrypted; its value is typed unseen, or read from stdin.",
-        "secret_commands:set_secret",
-        (Argument(("name",), "Which secret.", choices=SECRETS),),
-        structured=True,
-        discreet=f"secrets set takes one name ({' or '.join(SECRETS)}) and never a value; "
-        "type it when asked, or pipe it in",
-    ),
-    Command(
-        "secrets import",
-        "Store the secrets of environment and settings file encrypted; both, or those named.",
-        "secret_commands:import_secrets",
-        (
-            Argument(("--token",), "Only the provider's token.", "switch"),
-            Argument(("--webhook",), "Only the webhook key.", "switch"),
-        ),
-        structured=True,
-        discreet="secrets import takes --token and --webhook, both without a value",
-    ),
-    Command(
-        "secrets list",
-        "List the stored secrets and when each was stored; never a value.",
-        "secret_commands:list_secrets",
-        listing=True,
-    ),
+    *ACCESS_COMMANDS,
     Command(
         "config get",
         "Print one setting.",
@@ -348,6 +367,15 @@ COMMANDS: tuple[Command, ...] = (
         ),
         tolerant=True,
     ),
+    *CARE_COMMANDS,
+    Command(
+        "hook lidarr-rename",
+        "Print the script that lets sidecars follow what Lidarr renames.",
+        "hook_commands:lidarr_rename",
+        tolerant=True,
+        keeps_identity=True,
+        epilog="Called by Lidarr itself, with its variables set, it does what the script does.",
+    ),
     Command(
         "completion",
         "Print a completion script for a shell.",
@@ -362,7 +390,11 @@ COMMANDS: tuple[Command, ...] = (
 
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {command.words[0]: "" for command in COMMANDS if len(command.words) > 1} | {
+    "admin": "Look after the admin accounts.",
+    "backup": "Save and bring back what the service keeps.",
     "config": "Look at and change settings.",
+    "keys": "Look after the API keys.",
+    "hook": "Scripts for other programs.",
     "library": "Look after the libraries.",
     "queue": "Look into the work queue and bring items back.",
     "scan": "Look through libraries.",

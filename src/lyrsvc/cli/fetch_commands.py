@@ -51,6 +51,9 @@ def fetch(call: Call) -> int:
                 options=_options(call),
                 clock=call.world.clock,
                 pause=waiting.pause,
+                listening=runtime.build_listening(
+                    call.settings, clock=call.world.clock, waiting=waiting.for_lane
+                ),
             )
             with Total(request.count, enabled=enabled) as total:
                 report = Report(

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lyrsvc import brand
 from lyrsvc.core.setting import Section
 from lyrsvc.providers.lane_registry import BUILTIN_NAMES
 from lyrsvc.settings.loading import Inputs, Lanes
+from lyrsvc.settings.sections import Db
+from lyrsvc.settings.server_sections import Logging
 
 
 def gather_inputs(
@@ -27,6 +30,16 @@ def gather_inputs(
         config_flag=config,
         env_file_flag=env_file,
     )
+
+
+def secluded_inputs(working_directory: Path, *, flags: Mapping[str, Any]) -> Inputs:
+    """Make inputs that know nothing of the user's variables and files; flags still count.
+
+    Warnings alone are logged unless a flag says otherwise.
+    """
+    environ = {Db.path.env[0]: brand.DATABASE_NAME, Logging.level.env[0]: "warn"}
+    alone = gather_inputs(environ, working_directory, flags=flags, config=None, env_file="none")
+    return alone._replace(file_text="")
 
 
 def plugin_sections(wanted: Iterable[str]) -> dict[str, type[Section] | None]:

@@ -13,7 +13,7 @@ from lyrsvc.cli.command import Command
 from lyrsvc.cli.dispatch import Line, divide
 from lyrsvc.cli.flags import every_valued_flag
 from lyrsvc.cli.identity import become_owner, is_root
-from lyrsvc.cli.inputs import current_user, gather_inputs
+from lyrsvc.cli.inputs import current_user, gather_inputs, secluded_inputs
 from lyrsvc.cli.voice import Voice
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.errors import ConfigError, LyrsvcError, UsageError
@@ -60,13 +60,7 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
     if line.asks or line.command is None:
         return _answer_without_command(line, world)
     args, flags = parsing.parse(line.command, line.rest, registry.entries)
-    inputs = gather_inputs(
-        world.environ,
-        world.working_directory,
-        flags=flags,
-        config=args.config,
-        env_file=args.env_file,
-    )
+    inputs = _inputs(line.command, args, flags, world)
     undone = _mend_file(inputs, world) if line.command.name == "serve" else None
     try:
         loaded = _load(line.command, inputs)
@@ -77,6 +71,18 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
     if undone:
         voice.warn(undone)
     return _call(Call(line.command, args, loaded, world, voice), voice)
+
+
+def _inputs(command: Command, args: parsing.Args, flags: Mapping[str, Any], world: World) -> Inputs:
+    if command.secluded:
+        return secluded_inputs(world.working_directory, flags=flags)
+    return gather_inputs(
+        world.environ,
+        world.working_directory,
+        flags=flags,
+        config=args.config,
+        env_file=args.env_file,
+    )
 
 
 def _mend_file(inputs: Inputs, world: World) -> str | None:
@@ -127,8 +133,8 @@ def _complain_of(error: ConfigError, voice: Voice) -> int:
 
 
 def _tell_oddities(call: Call, voice: Voice) -> None:
-    if call.command.name == "config check":
-        return  # it lists them itself
+    if call.command.name in ("config check", "doctor"):
+        return  # they list them themselves
     for warning in call.loaded.warnings:
         voice.warn(warning)
     here = circumstances(call.loaded.inputs, call.loaded.environ)

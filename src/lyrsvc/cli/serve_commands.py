@@ -16,11 +16,14 @@ def serve(call: Call) -> int:
     from lyrsvc.clock import SystemClock
     from lyrsvc.core.schedule import plan_text
     from lyrsvc.logs.crashes import log_crashes
+    from lyrsvc.logs.log_memory import LogMemory
     from lyrsvc.settings.reference import effective_toml
     from lyrsvc.store.serve_lock import ServeLock
 
     if is_root() and not call.settings.environment.docker:
         _LOG.warning("running as root; a user of its own is safer")
+    memory = LogMemory(call.voice.redactor)
+    call.voice.let_overhear(memory)
     log_crashes()
     settings = call.settings
     vault = serving.open_vault(settings)
@@ -28,10 +31,10 @@ def serve(call: Call) -> int:
     around = serving.Surroundings(
         clock=SystemClock(stop),
         stop=stop,
-        keep_back=call.voice.redactor.register,
-        token_source=call.loaded.source("api.token"),
+        redactor=call.voice.redactor,
+        log_memory=memory,
     )
-    with ServeLock(call.database_path), serving.build(settings, vault, around) as parts:
+    with ServeLock(call.database_path), serving.build(call.loaded, vault, around) as parts:
         if parts.db.created:
             call.note(f"made a new database: {call.database_path}")
         _LOG.info(
@@ -46,6 +49,7 @@ def serve(call: Call) -> int:
                 "ui": "on" if settings.server.web_ui_enabled else "off",
             },
         )
+        serving.prepare(parts)
         _LOG.debug("settings", extra={"toml": effective_toml(call.loaded)})
         daemon.serve(parts, stop=stop, notify_socket=call.world.environ.get("NOTIFY_SOCKET", ""))
     return 0

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    import logging
+
     from lyrsvc.core.ports import Clock
     from lyrsvc.core.redaction import Redactor
     from lyrsvc.logs.setup import Logs
@@ -25,6 +27,7 @@ class Voice:
         self._section: Logging | None = None
         self._quiet = False
         self._logs: Logs | None = None
+        self._overhearing: list[logging.Handler] = []
 
     @property
     def redactor(self) -> "Redactor":
@@ -67,8 +70,15 @@ class Voice:
                 stream=self._stream,
                 clock=self._clock,
                 quiet=self._quiet,
+                also=self._overhearing,
             )
         return self._logs
+
+    def let_overhear(self, handler: "logging.Handler") -> None:
+        """Have another handler hear every line from now on."""
+        self._overhearing.append(handler)
+        self.close()
+        self.set_up()
 
     def note(self, sentence: str) -> None:
         """Say something worth knowing."""
