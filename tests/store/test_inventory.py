@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lyrsvc.store import inventory, rename_jobs, target_sources
+from lyrsvc.store import inventory, rename_jobs, target_sources, targets
+from lyrsvc.store.inventory import MOST, Called, Place
 from query_plans import plans_of
 from scans import Scans
 
@@ -16,28 +17,73 @@ def scans(db, clock, tmp_path):
     return Scans(db, clock, tmp_path / "music")
 
 
+def asked(*titles):
+    return [Called(title, "quillon marsh", "low tide") for title in titles]
+
+
+def searches(plan, table):
+    return [line for line in plan if line.startswith(("SEARCH", "SCAN")) and f" {table} " in line]
+
+
 @pytest.mark.seed("S-022")
 def test_files_are_found_by_their_names_with_the_two_indexes(db):
-    plans = plans_of(db, lambda tx: inventory.called(tx, "title", "artist", album_key="album"))
-    assert [any("ix_scan_keys" in line for line in plan) for plan in plans] == [True, False]
-    assert [any("ix_scan_altkeys" in line for line in plan) for plan in plans] == [False, True]
-    whole = [line for plan in plans for line in plan if line.startswith("SCAN ")]
-    assert all(line == "SCAN f" for line in whole), plans  # the few that were found
+    (plan,) = plans_of(db, lambda tx: inventory.called(tx, asked("a", "b", "c")))
+
+    by_artist, by_other = searches(plan, "f")
+    assert "ix_scan_keys (title_key=? AND artist_key=?)" in by_artist
+    assert "ix_scan_altkeys (title_key=? AND alt_artist_key=?)" in by_other
+    for table in ("s", "d", "l"):
+        assert all("INTEGER PRIMARY KEY" in line for line in searches(plan, table)), plan
 
 
-def test_what_is_known_of_one_file_is_found_without_a_search(scans, db):
+def test_the_files_of_many_names_are_found_with_one_question(scans, db):
+    for number in range(20):
+        scans.song(f"a/{number}.flac", f"Tide {number}")
+    scans.song("b/3.flac", "Tide 3")
+    scans.scan()
+    wanted = asked(*(f"tide {number}" for number in range(1, 20)), "unknown")
+
+    with db.read() as tx:
+        found = inventory.called(tx, wanted)
+
+    files = {key.title_key: [file.name for file in same.own] for key, same in found.items()}
+    assert files["tide 7"] == ["7.flac"]
+    assert sorted(files["tide 3"]) == ["3.flac", "3.flac"]
+    assert files["unknown"] == []
+    assert [sum(map(len, same)) for same in found.values()].count(1) == 18
+    assert len(plans_of(db, lambda tx: inventory.called(tx, wanted))) == 1
+
+
+def test_no_more_files_of_one_name_are_looked_at_than_is_sensible(scans, db):
+    for number in range(MOST + 5):
+        scans.song(f"{number:03}/x.flac", "Tide", album="Low Tide" if number == MOST else "Ebb")
+    scans.scan()
+
+    with db.read() as tx:
+        (same,) = inventory.called(tx, asked("tide")).values()
+
+    assert len(same.own) == MOST
+    assert f"{MOST:03}" in {file.directory[-3:] for file in same.own}  # of the album, so first
+
+
+def test_what_is_known_of_some_files_is_found_without_a_search(scans, db):
     scans.song("a/b/x.flac", "Tide")
+    scans.song("x\udcff.flac", "Ebb")
     scans.scan()
     library = scans.library.id
+    there, top = Place(library, "a/b", "x.flac"), Place(library, "", "x\udcff.flac")
+    wanted = [there, top, Place(library, "a/b", "y.flac"), Place(library, "a/c", "x.flac")]
+
     with db.read() as tx:
-        known = inventory.at(tx, library, "a/b", "x.flac")
-        assert (known.path, known.stem) == (str(scans.root / "a/b/x.flac"), "x")
-        assert inventory.at(tx, library, "a/b", "y.flac") is None
-        assert inventory.at(tx, library, "a/c", "x.flac") is None
-        (found,), other = inventory.called(tx, "tide", "quillon marsh")
-        assert (found.row["id"], other) == (known.row["id"], [])
-    plans = plans_of(db, lambda tx: inventory.at(tx, library, "a/b", "x.flac"))
-    assert not [line for plan in plans for line in plan if line.startswith("SCAN ")]
+        known = inventory.at(tx, wanted)
+        assert known.keys() == {there, top}
+        assert (known[there].path, known[there].stem) == (str(scans.root / "a/b/x.flac"), "x")
+        (same,) = inventory.called(tx, asked("tide")).values()
+        assert ([file.row["id"] for file in same.own], same.other) == ([known[there].row["id"]], [])
+        assert inventory.at(tx, []) == inventory.called(tx, []) == {}
+    (plan,) = plans_of(db, lambda tx: inventory.at(tx, wanted))
+    for table in ("s", "d", "l"):
+        assert all(line.startswith("SEARCH") for line in searches(plan, table)), plan
 
 
 def test_targets_are_found_by_their_source_and_below_a_directory(scans, db):
@@ -51,6 +97,13 @@ def test_targets_are_found_by_their_source_and_below_a_directory(scans, db):
         assert len(target_sources.waiting_below(tx, scans.library.id, str(scans.root))) == 2
     plans = plans_of(db, lambda tx: target_sources.of_source(tx, "/x"))
     assert "ix_targets_source" in plans[0][0]
+
+
+def test_served_targets_are_found_by_the_names_of_their_items(db):
+    names = [("quillon marsh", f"tide {number}") for number in range(3)]
+    (plan,) = plans_of(db, lambda tx: targets.served_by_name(tx, names))
+    assert all("ux_items_key" in line for line in searches(plan, "i"))
+    assert all("ix_targets_item" in line for line in searches(plan, "t"))
 
 
 # Renames
