@@ -15,7 +15,7 @@ from lyrsvc.core.errors import ConfigError
 from lyrsvc.core.ports import Clock, Tokens
 from lyrsvc.core.redaction import Redactor
 from lyrsvc.core.settling import Settled
-from lyrsvc.core.sidecar import WordTiming
+from lyrsvc.core.sidecar import FetchMode, WordTiming
 from lyrsvc.core.waiting import WaitPolicy
 from lyrsvc.files.sidecar_writing import SidecarWriter
 from lyrsvc.logs.audit import Audit
@@ -62,13 +62,14 @@ class Surroundings:
     """What the process hands to the service.
 
     ``stop`` ends every wait; ``redactor`` is told each secret, so that no log line shows
-    it; ``log_memory`` holds the latest lines. ``on_settled`` is told of every item afterwards.
+    it; ``log_memory`` holds the latest lines, ``scan_mode`` is that of scheduled scans. ``on_settled`` is told of every item afterwards.
     """
 
     clock: Clock
     stop: threading.Event
     redactor: Redactor = field(default_factory=Redactor)
     log_memory: LogMemory | None = None
+    scan_mode: FetchMode = FetchMode.NORMAL
     on_settled: Callable[[Settled], None] = lambda _settled: None
 
 
@@ -162,6 +163,7 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
         db=db,
         clock=clock,
         terms=terms,
+        mode=around.scan_mode,
         onlookers=Onlookers(
             wake=lambda: worker.wake(),
             record=record.run,

@@ -12,6 +12,7 @@ from lyrsvc.core.debounce import Debounce
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.schedule import ScanPlan
+from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.housekeeping import Record
 from lyrsvc.services.library_lock import LibraryBusy
@@ -97,10 +98,11 @@ def build(
     clock: Clock,
     terms: Callable[[datetime], Terms],
     onlookers: Onlookers,
+    mode: FetchMode = FetchMode.NORMAL,
 ) -> Survey:
     """Wire scanner, scheduler and, when it is switched on, the watcher.
 
-    Rounds of the schedule run as the task ``scan``.
+    Rounds of the schedule run as the task ``scan``, in ``mode``.
     """
     scanner = runtime.build_scanner(
         settings,
@@ -116,7 +118,7 @@ def build(
             return libraries.all_libraries(tx)
 
     def scan(library: Library, started_by: str) -> object:
-        return scanner.scan(library, started_by=started_by)
+        return scanner.scan(library, started_by=started_by, mode=mode)
 
     def scan_below(started_by: str, library: Library, directory: Path) -> bool:
         try:

@@ -16,6 +16,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.needs_tool("chromium"))
+            item.add_marker(pytest.mark.xdist_group("browser"))  # one site serves them all
 
 
 @pytest.fixture(scope="session")

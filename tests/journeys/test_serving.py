@@ -5,7 +5,9 @@ import signal
 import pytest
 
 from builders import minimal_flac
+from lyrsvc.clock import SystemClock
 from lyrsvc.demo.stand_in import StandIn
+from lyrsvc.store.database import Database
 from served import Served, wait_until
 
 ARTIST, TITLE = "The Quiet Ferrymen", "Lanterns on the Weir"
@@ -170,3 +172,25 @@ def test_a_second_service_on_one_database_is_refused_by_name(tmp_path, environ):
         assert second.returncode == 1
         assert environ["LYRSVC_DB_PATH"] in second.stderr
         assert served.stop() == 0
+
+
+@pytest.mark.parametrize(("flag", "mode"), [("--upgrade", "upgrade"), ("--update", "update")])
+def test_scheduled_scans_look_again_when_the_service_was_started_so(tmp_path, flag, mode):
+    (tmp_path / "music").mkdir()
+    environ = {
+        "LYRSVC_PROVIDERS_PRIMARY": "lrclib",
+        "LYRSVC_LRCLIB_BASE_URL": "http://127.0.0.1:9",
+        "LYRSVC_SCAN_SCHEDULE": "off",
+    }
+    with Served(tmp_path, environ) as served:
+        assert served.run("library", "add", str(tmp_path / "music")).returncode == 0
+    environ |= {"LYRSVC_SCAN_SCHEDULE": "hourly", "LYRSVC_SCAN_SCHEDULE_ON_START": "true"}
+    with Served(tmp_path, environ, ("serve", flag)) as served:
+        (database,) = tmp_path.rglob("lyrsvcgo.db")
+
+        def modes():
+            with Database.open(database, create=False, clock=SystemClock()) as db, db.read() as tx:
+                return [row["mode"] for row in tx.all("SELECT mode FROM scan_runs")]
+
+        wait_until(modes, "a scan has begun")
+        assert modes() == [mode]

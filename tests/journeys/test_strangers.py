@@ -31,7 +31,9 @@ def served(tmp_path):
 
 
 def ask(served, path, *, data=None, headers=None):
-    call = urllib.request.Request(f"http://{served.address}{path}", data=data, headers=headers or {})
+    call = urllib.request.Request(
+        f"http://{served.address}{path}", data=data, headers=headers or {}
+    )
     begun = time.monotonic()
     try:
         with urllib.request.urlopen(call, timeout=60) as answer:
@@ -47,7 +49,11 @@ def cpu_seconds(pid):
 
 
 def memory_mib(pid):
-    (line,) = [one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmRSS")]
+    (line,) = [
+        one
+        for one in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if one.startswith("VmRSS")
+    ]
     return int(line.split()[1]) / 1024
 
 
@@ -59,7 +65,9 @@ def test_a_right_key_is_answered_while_others_guess(served):
 
     def guess():
         while not stop.wait(0.04):
-            guesses.append(ask(served, HOOK, data=body, headers={"X-Api-Key": "lyrsvc_" + "0" * 64})[0])
+            guesses.append(
+                ask(served, HOOK, data=body, headers={"X-Api-Key": "lyrsvc_" + "0" * 64})[0]
+            )
 
     guessers = [threading.Thread(target=guess) for _ in range(8)]
     for one in guessers:

@@ -131,6 +131,7 @@ def test_a_second_copy_is_served_without_asking_anybody(shop):
 
 
 @pytest.mark.spec("H-14")
+@pytest.mark.seed("S-129")
 def test_a_copy_that_was_scanned_is_the_one_that_is_meant(shop):
     here = shop(Knowing())
     send(here, song(here, "one/01.flac"))

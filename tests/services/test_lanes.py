@@ -209,6 +209,7 @@ def test_closing_is_told_once_with_its_cause(make_lane, caplog):
 
 
 @pytest.mark.seed("S-110")
+@pytest.mark.seed("S-124")
 def test_a_throttle_after_the_longest_rest_names_the_pace_and_the_token(
     make_lane, clock: FakeClock, caplog
 ):

@@ -135,7 +135,7 @@ class LiteEngine:
 
     def __init__(self, path: Path) -> None:
         try:
-            from ai_edge_litert.interpreter import (  # type: ignore[import-untyped]
+            from ai_edge_litert.interpreter import (
                 Interpreter,
             )
         except ImportError as error:

@@ -106,6 +106,7 @@ COMMANDS: tuple[Command, ...] = (
         "serve",
         "Run the service: webhooks, scans, queue, pages.",
         "serve_commands:serve",
+        _LOOK_AGAIN[:2],
         carries="serve",
         keeps_identity=True,
     ),

@@ -15,12 +15,15 @@ def would_leave_traces(directory: Path) -> bool:
 
 
 def become_owner(directory: Path) -> None:
-    """Become the user and group that a directory belongs to, unless it is missing or root's."""
+    """Become the user and group that a directory belongs to, unless it is missing or root's.
+
+    Whoever is not root any more stays who it is.
+    """
     try:
         owner = directory.stat()
     except OSError:
         return
-    if owner.st_uid == 0:
+    if owner.st_uid == 0 or not is_root():
         return
     os.setgroups(_groups_of(owner.st_uid, owner.st_gid))
     os.setgid(owner.st_gid)

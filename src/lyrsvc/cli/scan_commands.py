@@ -187,11 +187,16 @@ def _mode(call: Call) -> "FetchMode":
     args = call.args
     if args.force and not args.update:
         raise UsageError("--force needs --update; see: lyrsvc scan --help")
-    if args.force:
-        return FetchMode.FORCE
-    if args.update:
+    return FetchMode.FORCE if args.force else look_again_mode(call)
+
+
+def look_again_mode(call: Call) -> "FetchMode":
+    """Give how scans treat what has lyrics already."""
+    from lyrsvc.core.sidecar import FetchMode
+
+    if call.args.update:
         return FetchMode.UPDATE
-    return FetchMode.UPGRADE if args.upgrade else FetchMode.NORMAL
+    return FetchMode.UPGRADE if call.args.upgrade else FetchMode.NORMAL
 
 
 def _flags(call: Call) -> "ScanFlags":

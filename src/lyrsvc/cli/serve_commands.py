@@ -13,6 +13,7 @@ _LOG = logging.getLogger("lyrsvc.serve")
 def serve(call: Call) -> int:
     """Open everything, then serve until a signal comes."""
     from lyrsvc import daemon, serving, surveying
+    from lyrsvc.cli.scan_commands import look_again_mode
     from lyrsvc.clock import SystemClock
     from lyrsvc.core.schedule import plan_text
     from lyrsvc.logs.crashes import log_crashes
@@ -33,6 +34,7 @@ def serve(call: Call) -> int:
         stop=stop,
         redactor=call.voice.redactor,
         log_memory=memory,
+        scan_mode=look_again_mode(call),
     )
     with ServeLock(call.database_path), serving.build(call.loaded, vault, around) as parts:
         if parts.db.created:
