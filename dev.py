@@ -45,6 +45,11 @@ def run(words: "Sequence[str]") -> int:
     return children.hand_over([HOME.command("lyrsvc"), *words], setup.environ)
 
 
+def demo(words: "Sequence[str]") -> int:
+    """Run the demonstration."""
+    return run(["demo", *words])
+
+
 def test(words: "Sequence[str]") -> int:
     """Prove that everything is green, or run only the tests the words select."""
     from devtools import checks, system_tools
@@ -53,7 +58,7 @@ def test(words: "Sequence[str]") -> int:
     missing = system_tools.provide()
     failed = [] if words else checks.run_all(HOME)
     environ = dict(os.environ, **{system_tools.MISSING_VARIABLE: " ".join(missing)})
-    command = [str(HOME.python), "-m", "pytest", *(words or ("-n", "auto"))]
+    command = [str(HOME.python), "-m", "pytest", *(words or ("-n", "auto", "--dist", "loadgroup"))]
     tests = children.run(command, environ, cwd=ROOT)
     if failed:
         print(f"check failed: {', '.join(failed)}")
@@ -90,12 +95,13 @@ def docs(words: "Sequence[str]") -> int:
 
 def lock(words: "Sequence[str]") -> int:
     """Pin every dependency with its hashes; --upgrade takes the newest versions."""
-    from devtools import locking
+    from devtools import locking, package_lock
 
     if set(words) - {"--upgrade"}:
         raise Refusal("lock knows one word: --upgrade", usage=True)
     for line in locking.write_locks(HOME, upgrade=bool(words)):
         print(line)
+    print(package_lock.write(HOME, upgrade=bool(words)))
     return 0
 
 
@@ -111,6 +117,20 @@ def bench(words: "Sequence[str]") -> int:
     return max(codes)
 
 
+def package(words: "Sequence[str]") -> int:
+    """Make wheel, source archive and native packages; --release TAG checks the version first."""
+    from devtools import packages, staging
+
+    if words[:1] == ["--release"] and len(words) > 1:
+        packages.check_release(ROOT, words[1])
+        words = words[2:]
+    if set(words) - set(staging.KINDS):
+        raise Refusal(f"package knows: --release TAG, {', '.join(staging.KINDS)}", usage=True)
+    for name in packages.make(ROOT, words or staging.KINDS):
+        print(f"dist/{name}", flush=True)
+    return 0
+
+
 class Verb(NamedTuple):
     """What one word of the command line does."""
 
@@ -122,11 +142,13 @@ class Verb(NamedTuple):
 VERBS = {
     "serve": Verb(serve, "[ARGS...]", "start the service with the UI on; words go to lyrsvc serve"),
     "run": Verb(run, "ARGS...", "run any lyrsvc command on the same state"),
+    "demo": Verb(demo, "[ARGS...]", "show the service with made-up music and lyrics, offline"),
     "test": Verb(test, "[ARGS...]", "everything that must be green; words go to pytest alone"),
     "check": Verb(check, "", "format, lint, types, layers, docs fresh, locks fresh"),
     "docs": Verb(docs, "[--check]", "write the generated reference pages"),
     "lock": Verb(lock, "[--upgrade]", "pin the dependencies with their hashes"),
     "bench": Verb(bench, "[NAME [ARGS...]]", "run the measurements in bench/"),
+    "package": Verb(package, "[deb|rpm|apk...]", "make wheel and packages in dist/"),
 }
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from devtools import Refusal, lockfiles, reference_pages
+from devtools import Refusal, lockfiles, package_lock, reference_pages
 from devtools.environment import Environment
 
 Step = Callable[[Environment], str | None]
@@ -53,7 +53,7 @@ STEPS: dict[str, Step] = {
     "mypy": tool("mypy"),
     "lint-imports": tool("lint-imports"),
     "docs fresh": reference_pages.compare,
-    "locks fresh": lambda env: lockfiles.complaint(env.root),
+    "locks fresh": lambda env: lockfiles.complaint(env.root) or package_lock.complaint(env.root),
 }
 
 

@@ -34,7 +34,7 @@ A browser's driver and the classifier's engines, which only tests need, come for
 
 def write_locks(env: Environment, *, upgrade: bool) -> Iterator[str]:
     """Write the lock files and tell of each; refuse when a platform would lack a wheel."""
-    uv = _find_uv(env)
+    uv = find_uv(env)
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
         shutil.copy(env.root / "pyproject.toml", room)
@@ -43,7 +43,7 @@ def write_locks(env: Environment, *, upgrade: bool) -> Iterator[str]:
                 if (env.root / name).exists():
                     shutil.copy(env.root / name, room)
         for name, source in SOURCES.items():
-            _compile(uv, room, name, source)
+            compile_lock(uv, room, name, source)
         for platform, lock in PLATFORMS.items():
             _check_wheels(uv, room, platform, lock)
         digest = declared_digest(tomllib.loads((room / "pyproject.toml").read_text("utf-8")))
@@ -54,7 +54,8 @@ def write_locks(env: Environment, *, upgrade: bool) -> Iterator[str]:
             yield f"wrote {name}: {len(read_pins(text))} packages"
 
 
-def _find_uv(env: Environment) -> str:
+def find_uv(env: Environment) -> str:
+    """Give the path of uv: the environment's, or the system's while there is no lock yet."""
     if all((env.root / name).exists() for name in LOCKS):
         ensure(env, dev=True)
         return str(env.command("uv"))
@@ -64,7 +65,8 @@ def _find_uv(env: Environment) -> str:
     return uv
 
 
-def _compile(uv: str, room: Path, name: str, source: Sequence[str]) -> None:
+def compile_lock(uv: str, room: Path, name: str, source: Sequence[str]) -> None:
+    """Have uv pin a source in a lock file of the room."""
     options = ["--universal", "--generate-hashes", "--no-header", "--quiet"]
     _uv(uv, room, ["compile", *source, *options, "--output-file", name])
 

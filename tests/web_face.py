@@ -7,10 +7,16 @@ that holds a key.
 import asyncio
 import base64
 import json
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
+
+from lyrsvc.web.answer_watch import WHOLE
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Visitor:
     host: str = "localhost:3876"
     http_version: str = "1.1"
     scheme: str = "http"
+    is_whole: bool = False
+    """Whether the server tells that the request came in whole."""
     key: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     cookies: dict[str, str] = field(default_factory=dict)
@@ -82,7 +90,7 @@ class Visitor:
         )
         if raw and "content-length" not in sent:
             sent["content-length"] = str(len(raw))
-        answer = asyncio.run(self._call(method, path, sent, raw))
+        answer = run_apart(self._call(method, path, sent, raw))
         self._remember(answer)
         return answer
 
@@ -99,6 +107,7 @@ class Visitor:
             "client": (self.peer, 51234),
             "scheme": self.scheme,
             "http_version": self.http_version,
+            "extensions": {WHOLE: {}} if self.is_whole else {},
         }
         sent: list[dict[str, Any]] = []
         asked = False
@@ -129,6 +138,12 @@ class Visitor:
                     self.cookies.pop(name, None)
                 else:
                     self.cookies[name] = morsel.value
+
+
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """Run in a thread of its own: a browser's driver may hold the loop of this one."""
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(asyncio.run, work).result()
 
 
 def basic(user: str, password: str) -> dict[str, str]:

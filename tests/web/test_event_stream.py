@@ -12,6 +12,7 @@ from lyrsvc.services.announcing import MOST_STREAMS, Announcer
 from lyrsvc.web.app import create_app
 from lyrsvc.web.event_stream import Bell, EventLines, Pace, may_listen
 from served import wait_until
+from web_face import run_apart
 from web_runs import serving_run
 
 EVENTS = "/api/v1/events"
@@ -254,7 +255,7 @@ def test_a_silent_stream_says_that_it_is_there():
         return await anext(lines)
 
     with lines_of(Announcer(clock=FakeClock()), keep_s=0.01) as (_, lines):
-        assert asyncio.run(first(lines)) == b": keep\n\n"
+        assert run_apart(first(lines)) == b": keep\n\n"
 
 
 @pytest.mark.spec("H-55")
@@ -273,7 +274,7 @@ def test_whoever_may_not_listen_any_more_is_let_go(run):
         stream,
         lines,
     ):
-        assert asyncio.run(drain(lines)) == []
+        assert run_apart(drain(lines)) == []
         assert stream.ended
     assert len(judged) == 3
     assert visitor.key
@@ -310,6 +311,6 @@ def test_a_stalled_reader_is_dropped():
 
     announcer = Announcer(clock=FakeClock())
     with lines_of(announcer) as (stream, lines):
-        assert asyncio.run(read_one_and_stall(stream, lines, announcer)) == []
+        assert run_apart(read_one_and_stall(stream, lines, announcer)) == []
         assert stream.ended
         assert announcer.listeners == 0
