@@ -1,6 +1,13 @@
-"""The bell that wakes idle slots."""
+"""The bell that wakes whoever waits for work."""
 
 import threading
+from collections.abc import Callable
+from typing import Final
+
+from lyrsvc.core.ports import Clock
+
+_TICK_S: Final = 1.0
+"""The longest time until a stop is noticed that nobody rang for."""
 
 
 class Bell:
@@ -37,3 +44,14 @@ class Bell:
         """Wait until it rings once more than was ``seen``, or the time is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._rings != seen, max(0.0, seconds))
+
+
+def work_on_rings(bell: Bell, clock: Clock, step: Callable[[], float]) -> None:
+    """Take a step at every ring, and after the time each says, until the program stops."""
+    while not clock.wait(0):
+        seen = bell.rings
+        until = clock.monotonic() + step()
+        while bell.rings == seen and (left := until - clock.monotonic()) > 0:
+            bell.wait(seen, min(left, _TICK_S))
+            if clock.wait(0):
+                return

@@ -17,7 +17,7 @@ from lyrsvc.core.orphans import RealignPolicy
 from lyrsvc.core.ports import Clock
 from lyrsvc.files.atomic import Announce
 from lyrsvc.files.tree import DEFAULT_DEPTH
-from lyrsvc.services.bell import Bell
+from lyrsvc.services.bell import Bell, work_on_rings
 from lyrsvc.services.library_lock import LibraryBusy
 from lyrsvc.services.realigning import Ears, Line, Realigner, Scope
 from lyrsvc.services.serve_backup import serve_backup
@@ -28,7 +28,6 @@ BUSY_S: Final = 5.0
 MOST_PLACES: Final = 1000
 """Above so many directories of a library it is looked at as a whole."""
 _IDLE_S: Final = 30.0
-_TICK_S: Final = 1.0
 _LOG: Final = logging.getLogger("lyrsvc.realign")
 
 
@@ -92,13 +91,7 @@ class ReactiveRealign:
 
     def run(self) -> None:
         """Realign what is touched, until the program stops."""
-        while not self._clock.wait(0):
-            seen = self._bell.rings
-            until = self._clock.monotonic() + self.step()
-            while self._bell.rings == seen and (left := until - self._clock.monotonic()) > 0:
-                self._bell.wait(seen, min(left, _TICK_S))
-                if self._clock.wait(0):
-                    return
+        work_on_rings(self._bell, self._clock, self.step)
 
     def step(self) -> float:
         """Realign what was touched; give how many seconds the next look has time."""

@@ -18,7 +18,7 @@ from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.files.atomic import Announce
 from lyrsvc.files.move_log import MoveLog
-from lyrsvc.services.bell import Bell
+from lyrsvc.services.bell import Bell, work_on_rings
 from lyrsvc.services.library_lock import LibraryBusy, library_lock
 from lyrsvc.services.move_rows import StemStand, follow_files, look_at_stem, remember_move
 from lyrsvc.services.rename_cases import RenameCase, RenameCases, RenameTerms
@@ -37,8 +37,6 @@ BUSY_S: Final = 5.0
 RETRY_S: Final = 60.0
 TRIES: Final = 3
 """So often a job is tried that the file system refuses; then it is closed with the reason."""
-_TICK_S: Final = 1.0
-"""The longest time until a stop is noticed that nobody woke us for."""
 _LOG: Final = logging.getLogger("lyrsvc.rename")
 
 Touched = Callable[[Library, Sequence[Path]], None]
@@ -78,13 +76,7 @@ class Renamer:
 
     def run(self) -> None:
         """Apply jobs as they come, until the program stops."""
-        while not self._clock.wait(0):
-            seen = self._bell.rings
-            until = self._clock.monotonic() + self.step()
-            while self._bell.rings == seen and (left := until - self._clock.monotonic()) > 0:
-                self._bell.wait(seen, min(left, _TICK_S))
-                if self._clock.wait(0):
-                    return
+        work_on_rings(self._bell, self._clock, self.step)
 
     def step(self) -> float:
         """Apply what waits; give how many seconds the next look has time."""
