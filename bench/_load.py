@@ -71,9 +71,7 @@ async def _work(address: str, make: Make, numbers: Iterator[int], result: Timed)
     writer.close()
 
 
-async def _stream(
-    address: str, make: Make, rate: float, seconds: float, connections: int
-) -> Timed:
+async def _stream(address: str, make: Make, rate: float, seconds: float, connections: int) -> Timed:
     result = Timed()
     idle: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
     for _ in range(connections):
@@ -109,7 +107,9 @@ async def _answer(reader: asyncio.StreamReader) -> int:
     head = await reader.readuntil(b"\r\n\r\n")
     status = int(head[9:12])
     length = next(
-        int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")
+        int(line[15:])
+        for line in head.split(b"\r\n")
+        if line.lower().startswith(b"content-length:")
     )
     await reader.readexactly(length)
     return status

@@ -1,8 +1,9 @@
 """The HTTP face under load, beside an empty handler on the same server in the same run.
 
-    python bench/http_face.py [items ...]        rates at 0, 100000 and 1000000 items
-    python bench/http_face.py --load [items]     200 webhooks a second for 30 s, a scan and
-                                                 reports beside them, then kill -9 and count
+python bench/http_face.py [items ...]        rates at 0, 100000 and 1000000 items, and what
+                                             a request costs the server in processor time
+python bench/http_face.py --load [items]     200 webhooks a second for 30 s, a scan and
+                                             reports beside them, then kill -9 and count
 """
 
 import json
@@ -20,22 +21,26 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from _filled_queue import fill
-from _load import Timed, hammer, request, stream
-
+from _load import Make, hammer, request, stream
 from builders import minimal_flac
 from served import Served, wait_until
 
 SIZES = (0, 100_000, 1_000_000)
 CONNECTIONS = 16
 TRACKS = 3
+MANY_TRACKS = 20
 
 
 def main(words: list[str]) -> None:
+    """Measure what the words ask for."""
     if words[:1] == ["--load"]:
         load(int(words[1]) if words[1:] else 100_000)
         return
     sizes = [int(word) for word in words] or SIZES
-    print(f"{'items':>9} {'route':<22} {'rate/s':>8} {'p50 ms':>8} {'p99 ms':>8} {'of empty':>9}")
+    print(
+        f"{'items':>9} {'route':<22} {'rate/s':>8} {'p50 ms':>8} {'p99 ms':>8} "
+        f"{'of empty':>8} {'cpu ms':>7}"
+    )
     for items in sizes:
         with tempfile.TemporaryDirectory() as place:
             measure(Path(place), items)
@@ -49,22 +54,22 @@ def measure(home: Path, items: int) -> None:
     empty = (home / "empty").read_text()
     with service(home, items) as served:
         key = served.run("keys", "create", "--name", "bench", "--scope", "admin").stdout.strip()
-        floor = hammer(empty, lambda _: request("GET", "/"), count=4000, connections=CONNECTIONS)
-        floor_post = hammer(
-            empty, lambda n: hook(n, key, "empty"), count=4000, connections=CONNECTIONS
-        )
-        show(items, "empty GET", floor, floor)
-        show(items, "empty POST", floor_post, floor_post)
-        for path, base in (("/healthz", floor), ("/api/v1/status", floor), ("/metrics", floor)):
+        floor = Meter(items, "empty GET", empty, server.pid)
+        floor.take(lambda _: request("GET", "/"), count=4000)
+        floor_post = Meter(items, "empty POST", empty, server.pid)
+        floor_post.take(lambda n: hook(n, key, "empty"), count=4000)
+        pid = served._process.pid
+        let_rest(pid)
+        for path in ("/healthz", "/api/v1/status", "/metrics"):
             asked = request("GET", path, key=key)
-            result = hammer(
-                served.address, lambda _, asked=asked: asked, count=3000, connections=CONNECTIONS
-            )
-            show(items, path, result, base)
-        hooks = hammer(
-            served.address, lambda n: hook(n, key, "h"), count=1500, connections=CONNECTIONS
-        )
-        show(items, f"webhook, {TRACKS} tracks", hooks, floor_post)
+            meter = Meter(items, path, served.address, pid, floor)
+            meter.take(lambda _, asked=asked: asked, count=3000)
+        for tracks, count in ((TRACKS, 1500), (MANY_TRACKS, 300)):
+            for name in (f"webhook, {tracks} tracks", f"  the same {tracks} again"):
+                meter = Meter(items, name, served.address, pid, floor_post)
+                meter.take(
+                    lambda n, tracks=tracks: hook(n, key, f"of {tracks}", tracks), count=count
+                )
     server.terminate()
     server.join()
 
@@ -85,14 +90,16 @@ def load(items: int) -> None:
                     title=f"Scanned {number}",
                 )
             served.run("library", "add", str(music), "--name", "bench-music")
+            let_rest(served._process.pid)
             stop, asked = threading.Event(), [0]
             reports = threading.Thread(target=ask_reports, args=(served.address, key, stop, asked))
-            scan = start(served, "scan", "bench-music")
+            scan = start(served, "scan", "--library", "bench-music")
             reports.start()
             result = stream(
                 served.address, lambda n: hook(n, key, "load"), rate=200, seconds=30, connections=64
             )
             scanning = scan.poll() is None
+            assert scanning or scan.returncode == 0, "the scan failed"
             stop.set()
             os.kill(served._process.pid, signal.SIGKILL)
             reports.join()
@@ -100,10 +107,22 @@ def load(items: int) -> None:
         with served:
             wait_until(lambda: served.get("/readyz")[0] == 200, "it is back")
             found = count_of(served, key, "load track")
-        print(f"{items} items, {len(result.times)} webhooks in {result.took:.1f} s, statuses {result.statuses}")
-        print(f"p50 {result.at(0.5):.1f} ms, p99 {result.at(0.99):.1f} ms, worst {result.at(1):.1f} ms (bar: p99 50 ms)")
-        print(f"beside it: a scan of 20,000 files ({'still running' if scanning else 'finished'}), {asked[0]} reports")
-        print(f"after kill -9 and a restart: {found} of {len(result.times) * TRACKS} tracks are in the queue")
+        print(
+            f"{items} items, {len(result.times)} webhooks in {result.took:.1f} s, "
+            f"statuses {result.statuses}"
+        )
+        print(
+            f"p50 {result.at(0.5):.1f} ms, p99 {result.at(0.99):.1f} ms, "
+            f"worst {result.at(1):.1f} ms (bar: p99 50 ms)"
+        )
+        print(
+            f"beside it: a scan of 20,000 files "
+            f"({'still running' if scanning else 'finished'}), {asked[0]} reports"
+        )
+        print(
+            f"after kill -9 and a restart: {found} of {len(result.times) * TRACKS} tracks "
+            "are in the queue"
+        )
 
 
 def service(home: Path, items: int) -> Served:
@@ -126,14 +145,16 @@ def service(home: Path, items: int) -> Served:
     )
 
 
-def hook(number: int, key: str, what: str) -> bytes:
-    """Write an import of three tracks nobody announced before."""
+def hook(number: int, key: str, what: str, tracks: int = TRACKS) -> bytes:
+    """Write an import of tracks that this number alone announces."""
     body = {
         "eventType": "Download",
         "artist": {"name": f"{what} artist {number}"},
         "album": {"title": "Album"},
-        "tracks": [{"title": f"{what} track {number} {i}", "trackNumber": str(i)} for i in range(TRACKS)],
-        "trackFiles": [{"path": f"/music/{what}/{number}-{i}.flac"} for i in range(TRACKS)],
+        "tracks": [
+            {"title": f"{what} track {number} {i}", "trackNumber": str(i)} for i in range(tracks)
+        ],
+        "trackFiles": [{"path": f"/music/{what}/{number}-{i}.flac"} for i in range(tracks)],
     }
     return request("POST", "/api/v1/webhooks/lidarr", key=key, body=json.dumps(body).encode())
 
@@ -141,7 +162,11 @@ def hook(number: int, key: str, what: str) -> bytes:
 def ask_reports(address: str, key: str, stop: threading.Event, asked: list[int]) -> None:
     """Ask for heavy reports one after the other."""
     while not stop.is_set():
-        for path in ("reports/recent-outcomes?q=love", "reports/failure-analysis?library=1", "queue?page=9"):
+        for path in (
+            "reports/recent-outcomes?q=love",
+            "reports/failure-analysis?library=1",
+            "queue?page=9",
+        ):
             call = urllib.request.Request(
                 f"http://{address}/api/v1/{path}", headers={"Authorization": f"Bearer {key}"}
             )
@@ -162,6 +187,7 @@ def count_of(served: Served, key: str, text: str) -> int:
 
 
 def start(served: Served, *words: str) -> "subprocess.Popen[bytes]":
+    """Start a command beside the service."""
     return subprocess.Popen(
         [sys.executable, "-m", "lyrsvc", *words],
         env=served.environ,
@@ -190,13 +216,50 @@ def serve_nothing(home: Path) -> None:
     HttpServer([Entrance(socket=listening, app=nothing)]).run()
 
 
-def show(items: int, route: str, result: Timed, floor: Timed) -> None:
-    failed = f"  {result.failures} failed!" if result.failures else ""
-    print(
-        f"{items:>9} {route:<22} {result.rate:>8.0f} {result.at(0.5):>8.2f} {result.at(0.99):>8.2f} "
-        f"{result.rate / floor.rate:>8.0%}{failed}",
-        flush=True,
-    )
+class Meter:
+    """Sends requests of one kind as fast as answers come, and tells what they cost."""
+
+    def __init__(
+        self, items: int, route: str, address: str, pid: int, floor: "Meter | None" = None
+    ) -> None:
+        self._items = items
+        self._route = route
+        self._address = address
+        self._pid = pid
+        self._floor = floor or self
+        self.rate = 0.0
+
+    def take(self, make: Make, *, count: int) -> None:
+        """Measure, and print a line."""
+        before_s = processor_s(self._pid)
+        result = hammer(self._address, make, count=count, connections=CONNECTIONS)
+        cost_ms = (processor_s(self._pid) - before_s) / count * 1000
+        self.rate = result.rate
+        share = result.rate / self._floor.rate
+        failed = f"  {result.failures} failed!" if result.failures else ""
+        print(
+            f"{self._items:>9} {self._route:<22} {result.rate:>8.0f} {result.at(0.5):>8.2f} "
+            f"{result.at(0.99):>8.2f} {share:>8.0%} {cost_ms:>7.2f}{failed}",
+            flush=True,
+        )
+
+
+def let_rest(pid: int) -> None:
+    """Wait until the service has put away what the made-up queue has no files for."""
+    before_s, quiet = processor_s(pid), 0
+    for _ in range(120):
+        time.sleep(0.5)
+        now_s = processor_s(pid)
+        quiet = quiet + 1 if now_s - before_s <= 0.02 else 0
+        before_s = now_s
+        if quiet == 4:
+            return
+
+
+def processor_s(pid: int) -> float:
+    """Give the processor time a process has used, in all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

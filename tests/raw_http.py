@@ -24,11 +24,13 @@ class Demo:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
         self.heads: list[list[tuple[bytes, bytes]]] = []
+        self.extensions: list[set[str]] = []
         self.disconnects = 0
         self.may_end = threading.Event()
 
     async def __call__(self, scope, receive, send) -> None:
         self.heads.append(scope["headers"])
+        self.extensions.append(set(scope.get("extensions", ())))
         await getattr(self, scope["path"].strip("/") or "hello")(scope, receive, send)
 
     async def hello(self, scope, receive, send) -> None:

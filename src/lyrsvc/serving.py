@@ -62,7 +62,8 @@ class Surroundings:
     """What the process hands to the service.
 
     ``stop`` ends every wait; ``redactor`` is told each secret, so that no log line shows
-    it; ``log_memory`` holds the latest lines, ``scan_mode`` is that of scheduled scans. ``on_settled`` is told of every item afterwards.
+    it; ``log_memory`` holds the latest lines, ``scan_mode`` is that of scheduled scans.
+    ``on_settled`` is told of every item afterwards.
     """
 
     clock: Clock

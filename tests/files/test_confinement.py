@@ -29,6 +29,18 @@ def test_a_file_inside_a_root_is_found_by_its_cleaned_path(root):
     assert Confinement([f"{root}/"]).find(f"{root}/Artist/01 - Tide.flac").root == str(root)
 
 
+def test_whether_a_path_lies_in_a_root_is_told_without_a_look_at_the_disk(monkeypatch):
+    for name in ("stat", "lstat", "listdir", "scandir"):
+        monkeypatch.setattr(os, name, None)
+    mapped = Confinement(["/data/music"], mappings=(("/music", "/data/music"),))
+    for path in ("/music/a.flac", "/data/music/x/../a.flac", "/data/music", "/music"):
+        assert mapped.covers(path), path
+    for path in ("/music2/a.flac", "/data/music/../a.flac", "a.flac", "", "/data/music/a\0"):
+        assert not mapped.covers(path), path
+    assert Confinement(["/m\u00fcsik"]).covers("/mu\u0308sik/a.flac")
+    assert not Confinement([]).covers("/music/a.flac")
+
+
 @pytest.mark.spec("H-10")
 @pytest.mark.seed("S-024")
 def test_a_path_outside_every_root_is_nothing(root, tmp_path):

@@ -327,17 +327,14 @@ def test_a_call_is_all_or_nothing(queue):
 
     def with_a_fault(tx):
         class Faulty:
-            made = 0
-
             def __getattr__(self, name):
                 return getattr(tx, name)
 
-            def run(self, sql, **params):
-                if "INTO history" in sql:
-                    Faulty.made += 1
-                    if Faulty.made == 400:
-                        raise StorageFailed("no room")
-                return tx.run(sql, **params)
+            def insert_rows(self, table, columns, rows):
+                if table == "history":
+                    tx.insert_rows(table, columns, rows[:400])
+                    raise StorageFailed("no room")
+                tx.insert_rows(table, columns, rows)
 
         return enqueue(Faulty(), wishes, terms)
 

@@ -14,6 +14,7 @@ from lyrsvc.core.waiting import RANDOM_BITS, TIER
 from lyrsvc.core.wish import WishOrigin
 from lyrsvc.services import enqueueing
 from lyrsvc.services.enqueueing import Terms, enqueue
+from lyrsvc.services.met_items import MetItems
 from lyrsvc.store import counts, lyrics_cache
 from lyrsvc.store.database import Database
 from lyrsvc.store.lyrics_cache import CacheKey
@@ -56,19 +57,46 @@ def hour_of(ready_key):
     return ready_key // TIER, ready_key % TIER >> RANDOM_BITS
 
 
+FATES = {
+    "none": (),
+    "found": ("status = 'done', outcome = 'synced', completed_at = updated_at", "done"),
+    "given up": ("status = 'done', outcome = 'miss', completed_at = updated_at", "done"),
+    "failed": ("status = 'failed', reason = 'timeout'", "pending"),
+    "under way": ("status = 'processing', claimed_from = 'pending'", "pending"),
+}
+
+
+def befall(tx, fate):
+    """Let something happen to the songs whose titles are even in length."""
+    if FATES[fate]:
+        change, target = FATES[fate]
+        chosen = "length(title_key) % 2 = 0"
+        tx.run(f"UPDATE work_items SET {change}, ready_key = NULL WHERE {chosen}")
+        tx.run(
+            f"""
+            UPDATE work_targets SET status = :status
+             WHERE item_id IN (SELECT id FROM work_items WHERE {chosen})
+            """,
+            status=target,
+        )
+        counts.correct(tx, now=NOW)
+
+
 def placed_into(path, calls, monkeypatch, *, quickly):
     """Place the wishes of some calls; give what became of them and of the tables."""
     with monkeypatch.context() as patch, Database.open(path, create=True, clock=FakeClock()) as db:
         if not quickly:
             patch.setattr(enqueueing, "place_fresh", one_by_one)
+            patch.setattr(MetItems, "foresee", lambda _self, _wishes: None)
         key = CacheKey(artist_key="quillon marsh", title_key="ebb", duration_ms=200_000)
         lyrics = some_lyrics(quality=Quality.UNSYNCED)
         db.write(lambda tx: lyrics_cache.keep(tx, key, lyrics, now=NOW))
         terms = Terms(now=NOW, chance=Random(1), output_dir="/out", provider_set_version=7)
-        effects = [
-            [place.effect for place in db.write(lambda tx, call=call: enqueue(tx, call, terms))]
-            for call in calls
-        ]
+        effects = []
+        for call, fate in calls:
+            placed = db.write(lambda tx, call=call: enqueue(tx, call, terms))
+            effects.append([place.effect for place in placed])
+            db.write(lambda tx, fate=fate: befall(tx, fate))
         with db.read() as tx:
             items = tx.all(
                 "SELECT * FROM work_items ORDER BY artist_key, title_key, duration_bucket"
@@ -100,7 +128,13 @@ def placed_into(path, calls, monkeypatch, *, quickly):
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(calls=st.lists(st.lists(wishes(), max_size=8), min_size=1, max_size=3))
+@given(
+    calls=st.lists(
+        st.tuples(st.lists(wishes(), max_size=8), st.sampled_from(sorted(FATES))),
+        min_size=1,
+        max_size=3,
+    )
+)
 def test_many_at_once_come_to_the_same_as_one_by_one(tmp_path_factory, monkeypatch, calls):
     place = tmp_path_factory.mktemp("queues")
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from lyrsvc.core.errors import StoreError
 from lyrsvc.core.item import Priority, TargetOrigin
 from lyrsvc.core.lidarr_event import InvalidPayload
 from lyrsvc.store.database import Database
+from lyrsvc.store.sqlite_link import SqliteLink
 from webhooks import ARTIST, BODIES, FOLDER, Desk, body
 
 
@@ -240,7 +242,7 @@ def hostile(desk, tmp_path):
 
 
 @pytest.mark.spec("H-10")
-@pytest.mark.seed("S-024", "S-026")
+@pytest.mark.seed("S-024", "S-026", "S-126")
 def test_a_path_that_is_not_inside_a_root_falls_through_to_the_output_directory(desk, tmp_path):
     paths = hostile(desk, tmp_path)
     event = {
@@ -458,3 +460,67 @@ def test_lyrics_that_are_wanted_are_remembered_with_who_wished_for_them(desk):
     desk.album()
     desk.send("download_new")
     assert {(row["event"], row["by"]) for row in desk.table("history")} == {("enqueued", "webhook")}
+
+
+# What a request costs
+
+
+@pytest.fixture
+def statements(monkeypatch):
+    """Count what is asked of the database."""
+    asked = []
+    for name in ("run", "many", "insert_rows", "next_ids", "first", "all", "tuples", "each"):
+        real = getattr(SqliteLink, name)
+
+        def counted(self, *args, real=real, name=name):
+            asked.append((name, args[0]))
+            return real(self, *args)
+
+        monkeypatch.setattr(SqliteLink, name, counted)
+    return asked
+
+
+def import_of(number, *, artist, root="/elsewhere"):
+    return {
+        "eventType": "Download",
+        "artist": {"name": artist},
+        "album": {"title": "Album"},
+        "tracks": [{"title": f"Song {at}"} for at in range(number)],
+        "trackFiles": [{"path": f"{root}/{artist}/{at}.flac"} for at in range(number)],
+    }
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_album_asks_the_database_no_more_than_a_single(desk, statements, again):
+    costs = []
+    for number in (2, 40):
+        event = import_of(number, artist=f"Artist of {number}")
+        if again:
+            desk.send(event)
+        statements.clear()
+        answer = desk.send(event)
+        assert counts(answer) == ((0, number, 0, 0) if again else (number, 0, 0, 0))
+        costs.append(len(statements))
+    assert costs[0] == costs[1] <= 14, statements
+
+
+def test_files_of_the_inventory_that_are_served_already_cost_no_more_either(desk, statements):
+    for at in range(30):
+        desk.song(f"Somebody/{at}.flac", f"Song {at}", artist="Somebody")
+    desk.scan()
+    desk.restart()
+    costs = []
+    for number in (2, 30):
+        event = import_of(number, artist="Somebody", root=desk.root)
+        assert steps(desk.send(event)) == (number, 0, 0)
+        statements.clear()
+        assert counts(desk.send(event)) == (0, number, 0, 0)
+        costs.append(len(statements))
+    assert costs[0] == costs[1] <= 16, statements
+
+
+def test_no_thread_looks_at_paths_outside_every_root(desk, monkeypatch):
+    desk.restart()
+    monkeypatch.setattr(threading, "Thread", None)
+    answer = desk.send(import_of(3, artist="Somebody"))
+    assert steps(answer) == (0, 0, 3)

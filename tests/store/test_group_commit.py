@@ -6,8 +6,9 @@ import time
 import pytest
 
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
+from lyrsvc.store import writing
 from lyrsvc.store.database import Database
-from lyrsvc.store.writing import BATCH_S
+from lyrsvc.store.writing import BATCH_S, LONG_S
 
 HOLD = """
 import apsw
@@ -308,6 +309,53 @@ def test_another_process_that_writes_is_waited_for(db, path, other_process):
 
     assert pending.result() == 1
     assert names(db) == ["theirs", "ours"]
+
+
+def busily(tx):
+    """Write for longer than a moment, as a scan does."""
+    ends = time.monotonic() + 2 * LONG_S
+    while time.monotonic() < ends:
+        tx.value("SELECT count(*) FROM meta")
+
+
+WRITE_MUCH = """
+import time
+
+def busily(tx):
+    ends = time.monotonic() + 0.02
+    while time.monotonic() < ends:
+        tx.value("SELECT count(*) FROM meta")
+
+with Database.open(sys.argv[1], create=False, clock=FakeClock()) as db:
+    work = [db.submit(busily, bulk=True, wait_s=60) for _ in range(100)]
+    print("busy", flush=True)
+    for pending in work:
+        pending.result()
+    db.write(lambda tx: tx.run("INSERT INTO meta VALUES ('end', '', 'x', 'x')"))
+"""
+
+
+def test_a_process_with_much_to_write_lets_others_in_between(db, path, other_process):
+    writer = other_process(WRITE_MUCH, path)
+    assert writer.stdout.readline() == "busy\n"
+    written = 0
+
+    def write_and_look(tx):
+        remember(f"between {written}")(tx)
+        return tx.first("SELECT name FROM meta WHERE name = 'end'")
+
+    while db.write(write_and_look) is None:
+        written += 1
+        threading.Event().wait(0.005)  # so that the other one holds the lock again
+    assert written > 25  # else a handful
+
+
+def test_urgent_work_does_not_wait_for_others_to_come_in(db, monkeypatch):
+    monkeypatch.setattr(writing, "GAP_S", 20)
+    db.submit(busily, bulk=True).result()
+    began = time.monotonic()
+    db.write(remember("urgent"))
+    assert time.monotonic() - began < 10
 
 
 def test_each_operation_waits_for_another_process_as_long_as_it_said(db, path, other_process):

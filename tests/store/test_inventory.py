@@ -22,14 +22,16 @@ def asked(*titles):
 
 
 def searches(plan, table):
-    return [line for line in plan if line.startswith(("SEARCH", "SCAN")) and f" {table} " in line]
+    found = [line for line in plan if line.split()[:2] in (["SEARCH", table], ["SCAN", table])]
+    assert found, plan
+    return found
 
 
 @pytest.mark.seed("S-022")
 def test_files_are_found_by_their_names_with_the_two_indexes(db):
     (plan,) = plans_of(db, lambda tx: inventory.called(tx, asked("a", "b", "c")))
 
-    by_artist, by_other = searches(plan, "f")
+    by_artist, by_other = searches(plan, "r")
     assert "ix_scan_keys (title_key=? AND artist_key=?)" in by_artist
     assert "ix_scan_altkeys (title_key=? AND alt_artist_key=?)" in by_other
     for table in ("s", "d", "l"):

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from lyrsvc.web.answering import Switchboard
 from service_runs import House
 from web_face import basic
 
@@ -137,20 +138,42 @@ def test_neither_loopback_nor_a_session_stands_in_for_the_key_of_the_status(run)
 
 
 @pytest.mark.spec("H-20")
-def test_a_wrong_key_is_refused_before_the_body_is_looked_at(run):
-    visitor = run.visitor()
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_a_wrong_key_is_refused_before_the_body_is_looked_at(run, is_whole):
+    visitor = run.visitor(is_whole=is_whole)
     visitor.key = "wrong"
     assert visitor.post(HOOK, b"x" * 1048577).status == 401
-    known = run.visitor(scope="webhook")
+    assert visitor.post(HOOK, b"x", headers={"content-encoding": "gzip"}).status == 401
+    admin_only = run.visitor(scope="webhook", is_whole=is_whole)
+    assert admin_only.post("/api/v1/queue/retry", b"x" * 1048577).status == 403
+    known = run.visitor(scope="webhook", is_whole=is_whole)
     refusal = known.post(HOOK, b" " * 1048577)
     assert refusal.status == 413
     assert refusal.json["limit"] == 1048576
     assert refusal.header("connection") == "close"
 
 
-def test_a_packed_body_is_refused(run):
-    refusal = run.visitor(scope="webhook").post(HOOK, b"x", headers={"content-encoding": "gzip"})
-    assert refusal.status == 415
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_a_packed_body_is_refused(run, is_whole):
+    visitor = run.visitor(scope="webhook", is_whole=is_whole)
+    assert visitor.post(HOOK, b"x", headers={"content-encoding": "gzip"}).status == 415
+    assert visitor.post(HOOK, TEST_EVENT).json == {"event": "Test", "status": "ok"}
+
+
+def test_a_request_that_is_here_whole_takes_one_thread_and_one_turn(run, monkeypatch):
+    turns = []
+    real = Switchboard._run
+
+    async def counted(self, room, work, *args):
+        turns.append(room)
+        return await real(self, room, work, *args)
+
+    monkeypatch.setattr(Switchboard, "_run", counted)
+    run.visitor(scope="webhook", is_whole=True).post(HOOK, TEST_EVENT)
+    run.visitor(scope="admin").get(STATUS)
+    assert len(turns) == 2
+    run.visitor(scope="webhook").post(HOOK, TEST_EVENT)
+    assert len(turns) == 4  # its gate does not wait for a body that is still to come
 
 
 # Metrics

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lyrsvc.web.answer_watch import WHOLE
 from lyrsvc.web.limits import Limits
 from lyrsvc.web.security_headers import HEADERS
 from raw_http import HOST, Demo, running
@@ -52,6 +53,22 @@ def test_a_body_arrives_whole_however_it_is_cut(house):
         for byte in CHUNKED + b"3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n":
             client.say(bytes([byte]))
         assert client.hear().body == b"abcd"
+
+
+def test_the_application_is_told_when_a_request_is_here_whole(house):
+    with house.dial() as client:
+        client.say(POST + b"Content-Length: 2\r\n\r\nab")
+        assert client.hear().body == b"ab"
+        assert house.app.extensions[-1] == {WHOLE}
+        before = len(house.app.extensions)
+        client.say(POST + b"Content-Length: 2\r\n\r\na")
+        wait_until(lambda: len(house.app.extensions) > before, "the head has come")
+        assert house.app.extensions[-1] == set()
+        client.say(b"b")
+        assert client.hear().body == b"ab"
+        client.say(POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\nab")
+        client.hear()
+        assert house.app.extensions[-1] == set()  # asking for it would say so to the client
 
 
 def test_a_body_of_many_small_chunks_is_taken(house):

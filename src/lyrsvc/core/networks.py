@@ -6,7 +6,7 @@ from ``X-Forwarded-For`` only when the peer is a declared proxy.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
@@ -157,6 +157,7 @@ def _is_port(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=512)
 def _parse(text: str) -> Address | None:
     try:
         address = ip_address(text.partition("%")[0])

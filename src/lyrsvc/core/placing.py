@@ -9,6 +9,8 @@ from lyrsvc.core.credits import identity_artist
 from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.merging import Decision, Step
+from lyrsvc.core.ptext import clean_text
+from lyrsvc.core.sidecar_names import numbered, query_stem
 from lyrsvc.core.wish import Spot, Wish
 
 
@@ -45,6 +47,13 @@ def new_target(wish: Wish, item_id: int) -> Target:
         duration_ms=wish.recording.duration_ms or 0,
         mode=wish.mode,
     )
+
+
+def fallback_spot(wish: Wish, output_dir: str, number: int = 1) -> Spot:
+    """Name a file in the output directory, the first of its name or a later one."""
+    recording = wish.recording
+    stem = query_stem(clean_text(identity_artist(recording)), clean_text(recording.title))
+    return Spot(out_dir=output_dir, out_stem=numbered(stem, number), origin=TargetOrigin.METADATA)
 
 
 def re_sourced(target: Target, wish: Wish) -> Target:

@@ -13,6 +13,7 @@ from binascii import b2a_base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -48,6 +49,12 @@ class Redactor:
         self._lock = threading.Lock()
         self._forms: set[str] = set()
         self._lengths: dict[str, tuple[int, ...]] = {}
+        self._heads: tuple[str, ...] = ()
+
+    @property
+    def known_forms(self) -> int:
+        """Tell how many forms of secrets are known: what was cleaned before may not be any more."""
+        return len(self._forms)
 
     def register(self, secret: str) -> None:
         """Remember a secret; anything shorter than six characters is left alone."""
@@ -64,6 +71,9 @@ class Redactor:
         """Give the text without registered secrets, however they are escaped in it."""
         if not self._lengths or len(text) < SHORTEST_SECRET:
             return text
+        if "%" not in text and "\\" not in text:  # nothing in it is escaped
+            found = list(self._find(text)) if self._may_hold(text) else []
+            return _without_spans(text, found) if found else text
         spans: list[tuple[int, int]] = []
         for view in decoded_views(text):
             spans += [view.source(start, end) for start, end in self._find(view.text)]
@@ -79,6 +89,12 @@ class Redactor:
             self._forms.add(form)  # before its head, so that a reader never misses it
             lengths = {*self._lengths.get(head, ()), len(form)}
             self._lengths[head] = tuple(sorted(lengths, reverse=True))
+            self._heads = tuple(self._lengths)
+
+    def _may_hold(self, text: str) -> bool:
+        """Tell quickly of most texts that they hold no secret: nearly every line is such a one."""
+        heads = self._heads
+        return len(heads) > len(text) or any(map(text.__contains__, heads))
 
     def _find(self, text: str) -> Iterator[tuple[int, int]]:
         lengths_of = self._lengths.get
@@ -160,6 +176,7 @@ def _without_spans(text: str, spans: list[tuple[int, int]]) -> str:
     return REDACTED.join(text[end:start] for (_, end), (start, _) in pairwise(edges))
 
 
+@lru_cache(maxsize=256)
 def _names_a_secret(name: str) -> bool:
     plain = name.lower().replace("-", "_").rpartition(".")[2]
     return plain in SECRET_FIELDS or plain.endswith(_SECRET_ENDINGS)
@@ -213,9 +230,14 @@ _SHAPES: Final = (
 
 Patterns are compiled when first needed: most short commands never need one.
 """
+_JOINTS: Final = (":", "=", ",", "%")
+"""Every shape but the key of our own joins a name to a value with one of these."""
+_SHORTEST_KEY: Final = len(brand.API_KEY_PREFIX) + 64
 
 
 def _without_shapes(text: str) -> str:
+    if len(text) < _SHORTEST_KEY and not any(map(text.__contains__, _JOINTS)):
+        return text
     lower = text.lower()
     for markers, pattern, replacement in _SHAPES:
         if any(marker in lower for marker in markers):

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -45,8 +46,11 @@ def has_language_suffix(stem: str) -> bool:
 
 def query_stem(artist: str, title: str) -> str:
     """Give the stem for lyrics without an audio file; always one path component."""
-    fallback = "untitled-" + sha256(f"{artist}\n{title}".encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{slug(artist) or fallback} - {slug(title) or fallback}"
+    names = slug(artist), slug(title)
+    if not all(names):
+        digest = sha256(f"{artist}\n{title}".encode("utf-8", "replace")).hexdigest()
+        names = names[0] or f"untitled-{digest[:8]}", names[1] or f"untitled-{digest[:8]}"
+    return " - ".join(names)
 
 
 def numbered(stem: str, number: int) -> str:
@@ -54,6 +58,7 @@ def numbered(stem: str, number: int) -> str:
     return stem if number < 2 else f"{stem} ({number})"
 
 
+@lru_cache(maxsize=256)
 def slug(text: str) -> str:
     """Bring a name into a form that every file system takes; empty when nothing is left."""
     plain = _FORBIDDEN.sub("", normal_form("NFKC", text))

@@ -75,6 +75,13 @@ class Confinement:
             return None
         return FoundAudio(root=expected.root, path=expected.path, facts=facts)
 
+    def covers(self, path: str) -> bool:
+        """Tell whether a path lies inside a root by its text; the disk is not asked."""
+        if not self._roots:
+            return False
+        text = local_path(path, self._mappings)
+        return text is not None and self._divide(text) is not None
+
     def expect(self, path: str) -> ExpectedPath | None:
         """Give where a path lies, be it gone; None when that is not inside a root.
 

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, cast
 
 from lyrsvc import brand
@@ -29,9 +30,12 @@ LEVELS: Final = {
 NOTE: Final = "lyrsvc_note"
 """A record with this attribute is a sentence for the user, not a line of the log."""
 
+_LINES: Final = "lyrsvc_lines"
+"""The lines a record was made into: several handlers write the same one."""
+
 _NOT_FIELDS: Final = frozenset(
     {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName", "color_message"}
-    | {NOTE, "fields"}
+    | {NOTE, "fields", _LINES}
 )
 _OWN_NAMES: Final = frozenset({"time", "level", "logger", "msg", "exc"})
 
@@ -45,6 +49,17 @@ class LineFormat(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Give the record as one line without its line break."""
+        lines: dict[object, str] = vars(record).setdefault(_LINES, {})
+        kind = self._kind(record), self._redactor, self._redactor.known_forms
+        if kind not in lines:
+            lines[kind] = self._made(record)
+        return lines[kind]
+
+    def _kind(self, record: logging.LogRecord) -> str:
+        """Name what tells this line from those of other formats."""
+        raise NotImplementedError
+
+    def _made(self, record: logging.LogRecord) -> str:
         try:
             return self._line(record, self._message(record), self._fields(record))
         except Exception as fault:  # noqa: BLE001 a log call never fails in the caller's face
@@ -79,6 +94,9 @@ class LineFormat(logging.Formatter):
 class TextFormat(LineFormat):
     """``time LEVEL logger message key=value``, in the local zone."""
 
+    def _kind(self, record: logging.LogRecord) -> str:  # noqa: ARG002 - every record alike
+        return "text"
+
     def _line(self, record: logging.LogRecord, message: str, fields: dict[str, object]) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).astimezone()
         head = (
@@ -92,6 +110,9 @@ class TextFormat(LineFormat):
 class ConsoleTextFormat(TextFormat):
     """As text, but a note for the user is a plain sentence behind the program's name."""
 
+    def _kind(self, record: logging.LogRecord) -> str:
+        return "note" if getattr(record, NOTE, False) else super()._kind(record)
+
     def _line(self, record: logging.LogRecord, message: str, fields: dict[str, object]) -> str:
         if getattr(record, NOTE, False):
             return plain_note(message, self._redactor)
@@ -104,6 +125,9 @@ class JsonFormat(LineFormat):
     def __init__(self, redactor: Redactor, *, ascii_only: bool = False) -> None:
         super().__init__(redactor)
         self._ascii_only = ascii_only
+
+    def _kind(self, record: logging.LogRecord) -> str:  # noqa: ARG002 - every record alike
+        return "ascii json" if self._ascii_only else "json"
 
     def _line(self, record: logging.LogRecord, message: str, fields: dict[str, object]) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -161,6 +185,7 @@ def _flat(items: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
             yield name, value
 
 
+@lru_cache(maxsize=256)
 def _key(name: str) -> str:
     return re.sub(_KEY_BREAKERS, "_", escape_controls(name)) or "_"
 
@@ -168,6 +193,8 @@ def _key(name: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, list):
         value = ",".join(one if isinstance(one, str) else json.dumps(one) for one in value)
+    if type(value) is int:
+        return str(value)
     if not isinstance(value, str):
         return json.dumps(value)
     if re.fullmatch(_BARE, value) and escape_controls(value) == value:

@@ -10,25 +10,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from lyrsvc.core import merging, placing, requeueing
-from lyrsvc.core.credits import identity_artist
 from lyrsvc.core.detection import decide_detection
 from lyrsvc.core.item import (
     Route,
     Status,
     Target,
-    TargetOrigin,
     TargetStatus,
     WorkItem,
 )
 from lyrsvc.core.keys import duration_bucket
 from lyrsvc.core.merging import Decision, Effect, Step, TargetStep
 from lyrsvc.core.ports import Clock
-from lyrsvc.core.ptext import clean_text
 from lyrsvc.core.sidecar import FetchMode
-from lyrsvc.core.sidecar_names import numbered, query_stem
 from lyrsvc.core.waiting import ready_key
 from lyrsvc.core.wish import Spot, Wish
 from lyrsvc.services.fresh_placing import place_fresh
+from lyrsvc.services.met_items import MetItems
 from lyrsvc.services.placement import Overrides, Placed, Terms
 from lyrsvc.services.routing import route_of
 from lyrsvc.store import history, lyrics_cache, scan_links, targets, work_items
@@ -85,10 +82,8 @@ def enqueue(tx: "Tx", wishes: Iterable[Wish], terms: Terms) -> list[Placed]:
     wishes = list(wishes)
     desk = _Desk(tx, terms)
     fresh = place_fresh(tx, wishes, terms, desk.tally)
-    placed = [
-        desk.noted(one, wish) if one else desk.place(wish)
-        for one, wish in zip(fresh, wishes, strict=True)
-    ]
+    desk.foresee([wish for one, wish in zip(fresh, wishes, strict=True) if one is None])
+    placed = [one or desk.place(wish) for one, wish in zip(fresh, wishes, strict=True)]
     desk.tally.write(tx, now=terms.now)
     return placed
 
@@ -100,39 +95,35 @@ class _Desk:
         self._tx = tx
         self._terms = terms
         self._overrides = Overrides(tx)
+        self._met = MetItems(tx)
         self.tally = Tally()
 
+    def foresee(self, wishes: Sequence[Wish]) -> None:
+        if len(wishes) > 1:
+            self._met.foresee(wishes)
+
     def place(self, wish: Wish) -> Placed:
-        artist_key, title_key = placing.names_of(wish)
-        if not artist_key or not title_key:
+        names = placing.names_of(wish)
+        if not all(names):
             return Placed(effect=Effect.SKIPPED)
-        owned = targets.find(self._tx, wish.spot.out_dir, wish.spot.out_stem) if wish.spot else None
+        owned = self._met.owner_of(wish.spot) if wish.spot else None
         bucket = duration_bucket(wish.recording.duration_ms)
         if not wish.recording.duration_ms or wish.origin.urgent:
-            same = work_items.namesakes(self._tx, artist_key, title_key)
+            same = self._met.namesakes(names)
         else:
-            found = work_items.find(self._tx, artist_key, title_key, bucket)
-            same = [found] if found else []
+            same = self._met.of_length(names, bucket)
         if wish.spot is None and not wish.recording.duration_ms and same:
             return self._place_everywhere(same, wish)
         item = placing.chosen(same, wish, bucket, owned)
         if owned is not None and (item is None or owned.item_id != item.id):
             item, owned = self._settle_ownership(item, owned, wish)
         placed = (
-            self._meet(item, wish, owned)
-            if item
-            else self._create(wish, (artist_key, title_key, bucket), owned)
+            self._meet(item, wish, owned) if item else self._create(wish, (*names, bucket), owned)
         )
         if wish.origin.urgent:
-            # Read anew: placing may have changed or removed some of them.
-            others = work_items.namesakes(self._tx, artist_key, title_key)
+            # Asked for again: placing may have changed or removed some of them.
+            others = self._met.namesakes(names)
             self._boost((one for one in others if one.id != placed.item_id), wish)
-        return placed
-
-    def noted(self, placed: Placed, wish: Wish) -> Placed:
-        """Remember a new item; a first scan would only repeat what the inventory says."""
-        if wish.origin.urgent and placed.item_id is not None:
-            self._remember(work_items.get(self._tx, placed.item_id), wish)
         return placed
 
     def _place_everywhere(self, items: Sequence[WorkItem], wish: Wish) -> Placed:
@@ -159,6 +150,7 @@ class _Desk:
     def _take_from(self, owner: WorkItem, owned: Target, wish: Wish) -> Target:
         """Detach a target from its item; an item that waits for nothing else goes (T20)."""
         left = [t for t in targets.of_item(self._tx, owner.id) if t.id != owned.id]
+        self._met.forget(owner)
         if not left and owner.status is not Status.DONE:
             target = placing.new_target(wish, owned.item_id)
             work_items.delete(self._tx, owner, self.tally)
@@ -209,9 +201,11 @@ class _Desk:
             updated_at=terms.now,
         )
         item_id = work_items.insert(self._tx, item, self.tally, now=terms.now)
+        self._met.forget(item)
         target = self._write_target(replace(target, item_id=item_id))
-        placed = Placed(effect=Effect.ENQUEUED, item_id=item_id, target_id=target.id)
-        return self.noted(placed, wish)
+        if wish.origin.urgent:  # a first scan would only repeat what the inventory says
+            self._remember(work_items.get(self._tx, item_id), wish)
+        return Placed(effect=Effect.ENQUEUED, item_id=item_id, target_id=target.id)
 
     def _first_target(self, wish: Wish, owned: Target | None) -> Target:
         if wish.spot is None:
@@ -222,16 +216,12 @@ class _Desk:
 
     def _fallback(self, wish: Wish) -> Spot:
         """Name a file in the output directory that no other item owns."""
-        recording = wish.recording
-        stem = query_stem(clean_text(identity_artist(recording)), clean_text(recording.title))
-        number = 1
-        while targets.find(self._tx, self._terms.output_dir, numbered(stem, number)):
+        number, output_dir = 1, self._terms.output_dir
+        spot = placing.fallback_spot(wish, output_dir)
+        while targets.find(self._tx, spot.out_dir, spot.out_stem):
             number += 1
-        return Spot(
-            out_dir=self._terms.output_dir,
-            out_stem=numbered(stem, number),
-            origin=TargetOrigin.METADATA,
-        )
+            spot = placing.fallback_spot(wish, output_dir, number)
+        return spot
 
     def _meet(self, item: WorkItem, wish: Wish, owned: Target | None) -> Placed:
         """Let a wish join an item that is there."""
@@ -240,11 +230,13 @@ class _Desk:
         decision = merging.decide(item, wish, own)
         after = merging.apply(item, wish, decision, now=terms.now, chance=terms.chance)
         after = merging.described(after, wish.recording)
-        before = targets.of_item(self._tx, item.id)
+        before = self._met.targets_of(item)
         own, stand = self._placed_target(item, wish, decision, owned, before)
         if decision.step is not Step.NOTHING and item.status is not Status.PROCESSING:
             after = self._stamped(after, wish, decision, stand)
         work_items.save(self._tx, item, after, self.tally, now=terms.now)
+        if after != item or stand != before:
+            self._met.forget(item)
         if after.status is not item.status:
             scan_links.follow(self._tx, after, stand, now=terms.now)
             self._remember(after, wish)
@@ -294,6 +286,7 @@ class _Desk:
         return replace(target, mode=stronger) if target.is_open else target
 
     def _write_target(self, target: Target) -> Target:
+        self._met.forget_stem(target)
         if not target.id:
             return targets.insert(self._tx, target, now=self._terms.now)
         targets.save(self._tx, target, now=self._terms.now)
@@ -316,8 +309,13 @@ class _Desk:
             detect_instrumental=detect,
             detect_origin=origin,
             provider_set_version=version,
-            route=route_of(self._tx, item, stand) if _is_open(stand) else Route.REMOTE,
+            route=self._route(item, stand),
         )
+
+    def _route(self, item: WorkItem, stand: Sequence[Target]) -> Route:
+        if not _is_open(stand):
+            return Route.REMOTE
+        return route_of(self._tx, item, stand, may_be_cached=self._met.may_be_cached(item))
 
     def _boost(self, siblings: Iterable[WorkItem], wish: Wish) -> None:
         """Cut the waits of the other lengths of the same artist and title (T12)."""
@@ -329,6 +327,7 @@ class _Desk:
             plain = replace(wish, mode=FetchMode.NORMAL)
             after = merging.apply(item, plain, Decision(step), now=terms.now, chance=terms.chance)
             work_items.save(self._tx, item, after, self.tally, now=terms.now)
+            self._met.forget(item)
 
     def _remember(self, item: WorkItem, wish: Wish) -> None:
         library_id = wish.spot.library_id if wish.spot else None

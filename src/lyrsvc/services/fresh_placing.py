@@ -5,8 +5,9 @@ give a new item of its own is placed here. It may not share a name or a stem wit
 wish before it, so that it makes no difference that the others are placed after it.
 """
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lyrsvc.core import placing
 from lyrsvc.core.detection import decide_detection
@@ -18,14 +19,17 @@ from lyrsvc.core.scan_facts import names_text
 from lyrsvc.core.waiting import ready_key
 from lyrsvc.core.wish import Spot, Wish
 from lyrsvc.services.placement import Overrides, Placed, Terms
-from lyrsvc.store import fresh_items, lyrics_cache
+from lyrsvc.store import fresh_items, history, lyrics_cache
 from lyrsvc.store.counts import Tally
-from lyrsvc.store.fresh_items import FreshItem, FreshTarget
+from lyrsvc.store.fresh_items import FreshItem, FreshTarget, Met, Wanted
+from lyrsvc.store.history import News
 from lyrsvc.store.lyrics_cache import CacheKey
 from lyrsvc.store.targets import stem_hash
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
+
+_COUNTED: Final = re.compile(r" \(\d+\)$")
 
 
 class _Asked(NamedTuple):
@@ -42,9 +46,10 @@ class _Asked(NamedTuple):
 class _Relations:
     """Which wishes of a call share a name or a stem."""
 
-    def __init__(self, wishes: Sequence[Wish]) -> None:
+    def __init__(self, wishes: Sequence[Wish], output_dir: str) -> None:
         self.alone: list[_Asked] = []
-        """Wishes for a file that share nothing with one before them."""
+        """Wishes that share nothing with one before them."""
+        self._output_dir = output_dir
         self._met: set[tuple[str, str] | str] = set()
         self._shared: set[tuple[str, str] | str] = set()
         for index, wish in enumerate(wishes):
@@ -55,14 +60,21 @@ class _Relations:
         return asked.names in self._shared or asked.out_hash in self._shared
 
     def _add(self, index: int, wish: Wish) -> None:
-        names, spot = placing.names_of(wish), wish.spot
-        out_hash = stem_hash(spot.out_dir, spot.out_stem) if spot else ""
+        names = placing.names_of(wish)
+        if not all(names):
+            return
+        spot = wish.spot or placing.fallback_spot(wish, self._output_dir)
+        out_hash = stem_hash(spot.out_dir, spot.out_stem)
         shared = self._met & {names, out_hash}
         self._shared |= shared
         self._met |= {names, out_hash}
-        if not shared and spot and all(names):
+        if not shared and not self._may_be_counted(spot):
             bucket = duration_bucket(wish.recording.duration_ms)
             self.alone.append(_Asked(index, wish, spot, names, bucket, out_hash))
+
+    def _may_be_counted(self, spot: Spot) -> bool:
+        """Tell whether a stem looks like the second of a name, which another wish may take."""
+        return spot.out_dir == self._output_dir and _COUNTED.search(spot.out_stem) is not None
 
 
 def place_fresh(
@@ -70,11 +82,14 @@ def place_fresh(
 ) -> list[Placed | None]:
     """Place what needs no care; None stands for every wish that is left to the desk."""
     placed: list[Placed | None] = [None] * len(wishes)
-    relations = _Relations(wishes)
-    fresh = _unknown(tx, relations.alone)
+    relations = _Relations(wishes, terms.output_dir)
+    if not relations.alone:
+        return placed
+    met = fresh_items.meet(tx, [Wanted(*each.names, each.out_hash) for each in relations.alone])
+    fresh = _unknown(relations.alone, met)
     if not fresh:
         return placed
-    served = _served(tx, fresh)
+    served = _served(tx, fresh, met)
     overrides = Overrides(tx)
     items = [_item(each, terms, overrides, served=each.place in served) for each in fresh]
     targets = [_target(each) for each in fresh]
@@ -87,24 +102,26 @@ def place_fresh(
             is_fresh=not relations.has_followers(each),
             is_local=each.place in served,
         )
+    news = [
+        _news(each, item, item_id)
+        for each, item, (item_id, _) in zip(fresh, items, ids, strict=True)
+        if each.wish.origin.urgent  # a first scan would only repeat what the inventory says
+    ]
+    history.add_enqueued(tx, news, now=terms.now)
     return placed
 
 
-def _unknown(tx: "Tx", asked: list[_Asked]) -> list[_Asked]:
+def _unknown(asked: Sequence[_Asked], met: Met) -> list[_Asked]:
     """Leave out what meets an item or a target.
 
     Without a length, or when somebody waits, every namesake is met.
     """
-    if not asked:
-        return []
-    items = fresh_items.known_names(tx, [each.names for each in asked])
-    stems = fresh_items.known_stems(tx, [each.out_hash for each in asked])
-    namesakes = {(artist, title) for artist, title, _ in items}
+    namesakes = {(artist, title) for artist, title, _ in met.items}
     return [
         each
         for each in asked
-        if each.out_hash not in stems
-        and (each.names not in namesakes or _has_own_length(each, items))
+        if each.out_hash not in met.stems
+        and (each.names not in namesakes or _has_own_length(each, met.items))
     ]
 
 
@@ -114,13 +131,12 @@ def _has_own_length(asked: _Asked, items: set[tuple[str, str, int]]) -> bool:
     return (*asked.names, asked.bucket) not in items
 
 
-def _served(tx: "Tx", fresh: Sequence[_Asked]) -> set[int]:
+def _served(tx: "Tx", fresh: Sequence[_Asked], met: Met) -> set[int]:
     """Give the wishes the cache may serve."""
-    cached = fresh_items.cached_names(tx, [each.names for each in fresh])
     return {
         each.place
         for each in fresh
-        if each.names in cached
+        if each.names in met.cached
         and lyrics_cache.may_serve(
             tx,
             CacheKey(
@@ -173,3 +189,10 @@ def _target(asked: _Asked) -> FreshTarget:
         asked.wish.recording.duration_ms or 0,
         str(asked.wish.mode),
     )
+
+
+def _news(asked: _Asked, item: FreshItem, item_id: int) -> News:
+    wish = asked.wish
+    library_id = wish.spot.library_id if wish.spot else None
+    by = wish.by or str(wish.origin)
+    return News(item_id, library_id, item.artist, item.title, item.album, by)

@@ -101,7 +101,7 @@ class Intake:
         self._rules = rules
         self._followers = followers
         probes = Probes(threads=rules.probe_threads)
-        self._facts = FactFinder(db, probes)
+        self._facts = FactFinder(db, probes, open_files=self._open_files)
         self._deletions = Deletions(db, probes)
         self._actions: Mapping[EventKind, Callable[[Event], Answer]] = {
             EventKind.TEST: self._test,
@@ -141,7 +141,7 @@ class Intake:
             titles=(clean_text(title).strip(),),
             files=(path,) if path else (),
         )
-        gathered = self._facts.gather(payload, self._files(), until=self._until())
+        gathered = self._facts.gather(payload, until=self._until())
         track = gathered.tracks[0]
         if path and not gathered.seen:
             raise Refused(
@@ -178,11 +178,11 @@ class Intake:
         payload = Payload(
             artist=event.artist, album=event.album, titles=event.titles, files=event.files
         )
-        files, until = self._files(), self._until()
-        gathered = self._facts.gather(payload, files, until=until)
+        until = self._until()
+        gathered = self._facts.gather(payload, until=until)
         gone: list[str] = []
         if event.is_upgrade and event.deleted:
-            gone = self._deletions.gone(event.deleted, files, until=until)
+            gone = self._deletions.gone(event.deleted, gathered.files, until=until)
         terms = self._terms(self._clock.now())
 
         def write(tx: "Tx") -> list[TrackOutcome]:
@@ -200,7 +200,7 @@ class Intake:
         if event.titles:
             return self._ingest(event)
         payload = Payload(artist=event.artist, album="", titles=("",), files=(event.retagged,))
-        gathered = self._facts.gather(payload, self._files(), until=self._until())
+        gathered = self._facts.gather(payload, until=self._until())
         terms = self._terms(self._clock.now())
         outcome = self._write(lambda tx: write_retag(tx, gathered.tracks[0], terms))
         return self._ingested(event, gathered, [outcome])
@@ -245,7 +245,9 @@ class Intake:
         if not event.files_deleted:
             return _ignored(event, "files_kept")
         until = self._until()
-        place = self._deletions.place(event.artist_path, self._files(), until=until)
+        with self._db.read() as tx:
+            files = self._open_files(tx)
+        place = self._deletions.place(event.artist_path, files, until=until)
         if place is None:
             return _ignored(event, "not_visible")
         album = event.album if event.kind is EventKind.ALBUM_DELETE else None
@@ -265,10 +267,9 @@ class Intake:
     def _write(self, operation: "Callable[[Tx], T]") -> T:
         return self._db.write(operation, wait_s=WEBHOOK_WAIT_S)
 
-    def _files(self) -> PayloadFiles:
+    def _open_files(self, tx: "Tx") -> PayloadFiles:
         """Look at the disk through the roots of the start that are still registered."""
-        with self._db.read() as tx:
-            known = libraries.all_libraries(tx)
+        known = libraries.all_libraries(tx)
         roots = [one.path for one in known if self._roots.get(one.id) == one.path]
         return PayloadFiles(
             roots, known, mappings=self._rules.path_mappings, enrich=self._rules.enrich

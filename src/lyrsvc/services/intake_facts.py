@@ -4,12 +4,12 @@ The disk and the inventory are looked at here, before anything is written; whate
 does not answer in time is not visible.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lyrsvc.core.item import Status, Target, TargetOrigin, TargetStatus
+from lyrsvc.core.item import Target, TargetOrigin
 from lyrsvc.core.resolution import Candidate, Names, ResolvedBy, choose
 from lyrsvc.core.scan_decision import WORDS
 from lyrsvc.core.scan_facts import stored_recording
@@ -17,9 +17,9 @@ from lyrsvc.core.wish import Spot, Wish, WishOrigin
 from lyrsvc.services.payload_files import UNKNOWN, PayloadFiles, SeenFile, Sight
 from lyrsvc.services.payload_tracks import Payload, PayloadTrack, pair_tracks
 from lyrsvc.services.probing import Probes
-from lyrsvc.store import inventory, targets, work_items
+from lyrsvc.store import inventory, targets
 from lyrsvc.store.database import Database
-from lyrsvc.store.inventory import KnownFile
+from lyrsvc.store.inventory import Called, KnownFile, Namesakes, Place
 
 if TYPE_CHECKING:
     from lyrsvc.store.database import Tx
@@ -48,34 +48,41 @@ class Gathered:
     seen: tuple[SeenFile, ...]
     unknown: tuple[SeenFile, ...]
     """Files that the inventory does not know, or not as they are now."""
+    files: PayloadFiles
 
 
 class FactFinder:
     """Gathers the facts of one request after the other."""
 
-    def __init__(self, db: Database, probes: Probes) -> None:
+    def __init__(
+        self, db: Database, probes: Probes, *, open_files: "Callable[[Tx], PayloadFiles]"
+    ) -> None:
         self._db = db
         self._probes = probes
+        self._open_files = open_files
 
-    def gather(self, payload: Payload, files: PayloadFiles, *, until: float) -> Gathered:
+    def gather(self, payload: Payload, *, until: float) -> Gathered:
         """Look at everything a webhook speaks of."""
-        paths = dict.fromkeys(filter(None, payload.files))
-        answers = self._probes.ask({path: partial(files.see, path) for path in paths}, until=until)
-        seen = {path: file for path, file in answers.items() if file is not None}
-        tracks = pair_tracks(payload, seen)
         with self._db.read() as tx:
-            rows = {file.path: _row_of(tx, file) for file in seen.values()}
-            called = [_called(tx, track, rows) for track in tracks]
-            places = [_old_places(tx, track) for track in tracks]
-        sights = self._look(called, files, until)
-        bare = self._bare(places, files, until)
+            files = self._open_files(tx)
+            paths = [path for path in dict.fromkeys(payload.files) if files.may_see(path)]
+            known = _Known(tx, pair_tracks(payload, {}), {}) if not paths else None
+        seen: dict[str, SeenFile] = {}
+        if known is None:
+            asked = {path: partial(files.see, path) for path in paths}
+            answers = self._probes.ask(asked, until=until)
+            seen = {path: file for path, file in answers.items() if file is not None}
+            with self._db.read() as tx:
+                known = _Known(tx, pair_tracks(payload, seen), seen)
+        sights = self._look(known.called, files, until)
+        bare = self._bare(known.places, files, until)
         facts = tuple(
-            _resolve(track, rows, found, sights, lacks=any(t.id in bare for t in old))
-            for track, found, old in zip(tracks, called, places, strict=True)
+            _resolve(track, known.rows, found, sights, lacks=any(t.id in bare for t in old))
+            for track, found, old in zip(known.tracks, known.called, known.places, strict=True)
         )
         every = tuple({file.path: file for file in seen.values()}.values())
-        unknown = tuple(file for file in every if not _is_known(file, rows[file.path]))
-        return Gathered(tracks=facts, seen=every, unknown=unknown)
+        unknown = tuple(file for file in every if not _is_known(file, known.rows.get(file.path)))
+        return Gathered(tracks=facts, seen=every, unknown=unknown, files=files)
 
     def _look(
         self,
@@ -111,24 +118,61 @@ class _Found:
     by_artist: bool
 
 
-def _row_of(tx: "Tx", file: SeenFile) -> KnownFile | None:
-    return inventory.at(tx, file.library.id, file.rel_directory, file.audio.name)
+class _Known:
+    """What the store knows of the tracks of a request, asked for with few questions.
+
+    ``rows`` are the files that were seen, by path; ``called`` the files that are called like
+    each track; ``places`` the finished targets of each that can be served only there.
+    """
+
+    def __init__(
+        self, tx: "Tx", tracks: Sequence[PayloadTrack], seen: Mapping[str, SeenFile]
+    ) -> None:
+        self.tracks = tracks
+        self.rows = _rows_of(tx, seen.values())
+        self.called = _called(tx, tracks, self.rows)
+        self.places = _old_places(tx, tracks)
 
 
-def _called(tx: "Tx", track: PayloadTrack, rows: Mapping[str, KnownFile | None]) -> list[_Found]:
-    """Give the files of the inventory that are called like a track, by either of its names."""
-    found: list[_Found] = []
-    for names in filter(None, dict.fromkeys((track.payload, track.tagged))):
-        own, other = inventory.called(
-            tx, names.title_key, names.artist_key, album_key=track.album_key
-        )
-        found += [_Found(file, names, by_artist=True) for file in own]
-        found += [_Found(file, names, by_artist=False) for file in other]
-        if (row := rows.get(track.seen.path) if track.seen else None) and (
-            names == track.tagged or _is_called(row, names)
-        ):
-            found.append(_Found(row, names, by_artist=True))
-    return found
+def _rows_of(tx: "Tx", files: Iterable[SeenFile]) -> dict[str, KnownFile]:
+    places = {
+        file.path: Place(file.library.id, file.rel_directory, file.audio.name) for file in files
+    }
+    known = inventory.at(tx, places.values())
+    return {path: known[place] for path, place in places.items() if place in known}
+
+
+def _called(
+    tx: "Tx", tracks: Sequence[PayloadTrack], rows: Mapping[str, KnownFile]
+) -> list[list["_Found"]]:
+    """Give the files of the inventory that are called like each track, by either of its names."""
+    asked = [
+        [
+            (names, Called(names.title_key, names.artist_key, track.album_key))
+            for names in _names_of(track)
+        ]
+        for track in tracks
+    ]
+    found = inventory.called(tx, (key for each in asked for _, key in each))
+    return [
+        [one for names, key in each for one in _named(track, names, found[key], rows)]
+        for track, each in zip(tracks, asked, strict=True)
+    ]
+
+
+def _names_of(track: PayloadTrack) -> list[Names]:
+    """Give the names a track is looked for by: the payload's, then the tags'."""
+    return [names for names in dict.fromkeys((track.payload, track.tagged)) if names]
+
+
+def _named(
+    track: PayloadTrack, names: Names, same: Namesakes, rows: Mapping[str, KnownFile]
+) -> Iterator["_Found"]:
+    yield from (_Found(file, names, by_artist=True) for file in same.own)
+    yield from (_Found(file, names, by_artist=False) for file in same.other)
+    row = rows.get(track.seen.path) if track.seen is not None else None
+    if row is not None and (names == track.tagged or _is_called(row, names)):
+        yield _Found(row, names, by_artist=True)
 
 
 def _is_called(file: KnownFile, names: Names) -> bool:
@@ -137,23 +181,21 @@ def _is_called(file: KnownFile, names: Names) -> bool:
     return row["title_key"] == names.title_key and names.artist_key in artists
 
 
-def _old_places(tx: "Tx", track: PayloadTrack) -> list[Target]:
-    """Give the finished targets of a track that can only be served where it was before."""
-    if track.seen is not None or not track.tagged:
-        return []
-    same = work_items.namesakes(tx, track.tagged.artist_key, track.tagged.title_key)
-    done = [item for item in same if item.status is Status.DONE and item.outcome.has_lyrics]
-    return [
-        target
-        for item in done
-        for target in targets.of_item(tx, item.id)
-        if target.status is TargetStatus.DONE
+def _old_places(tx: "Tx", tracks: Sequence[PayloadTrack]) -> list[list[Target]]:
+    """Give the finished targets of the tracks that can only be served where they were before."""
+    asked = [
+        (track.tagged.artist_key, track.tagged.title_key)
+        if track.seen is None and track.tagged
+        else None
+        for track in tracks
     ]
+    served = targets.served_by_name(tx, filter(None, asked))
+    return [served[names] if names is not None else [] for names in asked]
 
 
 def _resolve(
     track: PayloadTrack,
-    rows: Mapping[str, KnownFile | None],
+    rows: Mapping[str, KnownFile],
     called: Sequence[_Found],
     sights: Mapping[str, Sight],
     *,
@@ -171,6 +213,7 @@ def _resolve(
         spot=_spot_of(seen) if seen is not None else None,
         origin=WishOrigin.WEBHOOK,
         has_sidecar=seen.has_sidecar if seen is not None else False if lacks else None,
+        names=(track.tagged.artist_key, track.tagged.title_key),
     )
     by = ResolvedBy.METADATA if seen is None else ResolvedBy.PATH
     return TrackFacts(wish=wish, by=by, seen=seen, own=own)
@@ -193,7 +236,7 @@ def _match(
     sights: Mapping[str, Sight],
 ) -> KnownFile | None:
     """Find the file that is meant, by the payload's names first and then by the tags'."""
-    for names in filter(None, dict.fromkeys((track.payload, track.tagged))):
+    for names in _names_of(track):
         named = [found for found in called if found.names == names]
         chosen = choose(
             [_candidate(found, own, sights) for found in named],

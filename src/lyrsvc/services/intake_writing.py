@@ -49,8 +49,9 @@ class TrackOutcome:
 
 def write_tracks(tx: "Tx", tracks: Sequence[TrackFacts], terms: Terms) -> list[TrackOutcome]:
     """Enqueue the tracks of a request and tie the inventory rows of their files."""
-    there = {library.id for library in libraries.all_libraries(tx)}
-    tracks = [_still_placed(track, there) for track in tracks]
+    if any(track.wish is not None and track.wish.spot is not None for track in tracks):
+        there = {library.id for library in libraries.all_libraries(tx)}
+        tracks = [_still_placed(track, there) for track in tracks]
     wishes = [(place, track.wish) for place, track in enumerate(tracks) if track.wish is not None]
     placed = enqueue(tx, [wish for _, wish in wishes], terms)
     outcomes = [TrackOutcome(Effect.SKIPPED) for _ in tracks]
@@ -139,6 +140,8 @@ def _tie(tx: "Tx", track: TrackFacts, wish: Wish, placed: Placed, *, now: dateti
     """Tie the row of the file that is served to its target, as a scan would."""
     known = track.known
     if known is None or placed.target_id is None or placed.item_id is None:
+        return
+    if known.row["target_id"] == placed.target_id:
         return
     row = scan_results.get(tx, known.row["id"])
     if row is None or row["target_id"] == placed.target_id:

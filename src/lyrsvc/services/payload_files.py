@@ -93,6 +93,10 @@ class PayloadFiles:
         self._enrich = enrich
         self._indexes = DirectoryIndexes()
 
+    def may_see(self, path: str) -> bool:
+        """Tell without a look at the disk whether a path of the payload may be of use."""
+        return self._confinement.covers(path)
+
     def see(self, path: str) -> SeenFile | None:
         """Look at a path of the payload; None when it is not to be used."""
         audio = self._confinement.find(path)

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
 
 
-def route_of(tx: "Tx", item: WorkItem, targets: Iterable[Target]) -> Route:
+def route_of(
+    tx: "Tx", item: WorkItem, targets: Iterable[Target], *, may_be_cached: bool = True
+) -> Route:
     """Choose the local route when something was found before, or the cache may serve all."""
     if isinstance(item.resume, Found | Detected):
         return Route.LOCAL
+    if not may_be_cached:
+        return Route.REMOTE
     wanted = {(cache_key(item, t), t.mode) for t in targets if t.is_open}
     served = all(
         lyrics_cache.may_serve(tx, key, mode=mode)

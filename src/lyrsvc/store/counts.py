@@ -7,6 +7,7 @@ Whoever changes a row that is counted changes its count in the same transaction.
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.item import WAITING, Status, WorkItem
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
 
 WITH_REASON: Final = (Status.FAILED, Status.DEFERRED)
+
+_AT_ONCE: Final = 16
+"""So many numbers one statement changes."""
 
 ALWAYS_THERE: Final = (
     *(f"status.{status}" for status in Status),
@@ -46,20 +50,22 @@ class Tally:
 
     def write(self, tx: "Tx", *, now: datetime) -> None:
         """Write the numbers that changed, and start anew."""
-        moment = to_db(now)
-        rows = [
-            {"name": name, "n": difference, "now": moment}
-            for name, difference in sorted(self._differences.items())
-            if difference
-        ]
+        changed = [(name, n) for name, n in sorted(self._differences.items()) if n]
         self._differences.clear()
-        tx.many(
-            """
-            INSERT INTO counts (name, n, created_at, updated_at) VALUES (:name, :n, :now, :now)
-            ON CONFLICT (name) DO UPDATE SET n = counts.n + :n, updated_at = :now
-            """,
-            rows,
-        )
+        for at in range(0, len(changed), _AT_ONCE):
+            portion = changed[at : at + _AT_ONCE]
+            names = {f"name{number}": name for number, (name, _) in enumerate(portion)}
+            numbers = {f"n{number}": n for number, (_, n) in enumerate(portion)}
+            tx.run(_add_sql(len(portion)), **names, **numbers, now=to_db(now))
+
+
+@lru_cache(maxsize=_AT_ONCE)
+def _add_sql(rows: int) -> str:
+    values = ", ".join(f"(:name{number}, :n{number}, :now, :now)" for number in range(rows))
+    return f"""
+        INSERT INTO counts (name, n, created_at, updated_at) VALUES {values}
+        ON CONFLICT (name) DO UPDATE SET n = counts.n + excluded.n, updated_at = :now
+    """  # noqa: S608 - only names of parameters are put in
 
 
 def names_of(item: WorkItem) -> Iterator[str]:

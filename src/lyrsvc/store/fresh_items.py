@@ -4,9 +4,9 @@ A column that is not named here takes its default, which is that of a new item o
 target; whatever is there already is looked up before, so that nothing clashes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lyrsvc.core.item import Status
 from lyrsvc.store.counts import Tally
@@ -54,39 +54,57 @@ class FreshTarget(NamedTuple):
     mode: str
 
 
+class Wanted(NamedTuple):
+    """What a new item would go by: its match keys, and the hash of the stem of its target."""
+
+    artist_key: str
+    title_key: str
+    out_hash: str
+
+
+class Met(NamedTuple):
+    """What is there: items of a name with their bucket, stems with an owner, names in the cache."""
+
+    items: set[tuple[str, str, int]]
+    stems: set[str]
+    cached: set[tuple[str, str]]
+
+
+_ITEM: Final = 1
+_STEM: Final = 2
+# CROSS JOIN keeps the order of tables: what is asked for is always less than what is there.
+_MET: Final = """
+    WITH wanted (artist, title, hash) AS (VALUES {wanted})
+    SELECT 1, i.artist_key, i.title_key, i.duration_bucket
+      FROM wanted w CROSS JOIN work_items i
+     WHERE i.artist_key = w.artist AND i.title_key = w.title
+     UNION ALL
+    SELECT 2, t.out_hash, '', 0
+      FROM wanted w CROSS JOIN work_targets t WHERE t.out_hash = w.hash
+     UNION ALL
+    SELECT 3, c.artist_key, c.title_key, 0
+      FROM wanted w CROSS JOIN lyrics_cache c
+     WHERE c.artist_key = w.artist AND c.title_key = w.title
+"""
 _ITEM_COLUMNS: Final = (*FreshItem._fields, "id", "due_at", "created_at", "updated_at")
 _TARGET_COLUMNS: Final = (*FreshTarget._fields, "id", "item_id", "created_at", "updated_at")
 
 
-def known_names(tx: "Tx", names: Sequence[tuple[str, str]]) -> set[tuple[str, str, int]]:
-    """Give artist key, title key and bucket of every item that goes by one of these names."""
-    sql = """
-        WITH wanted (artist, title) AS (VALUES {wanted})
-        SELECT i.artist_key, i.title_key, i.duration_bucket
-          FROM wanted w JOIN work_items i ON i.artist_key = w.artist AND i.title_key = w.title
-    """
-    return {(artist, title, bucket) for artist, title, bucket in _ask(tx, sql, names)}
-
-
-def cached_names(tx: "Tx", names: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Give those of these names for which the cache holds anything."""
-    if tx.first("SELECT id FROM lyrics_cache LIMIT 1") is None:
-        return set()  # nothing was ever found, as in every first scan
-    sql = """
-        WITH wanted (artist, title) AS (VALUES {wanted})
-        SELECT c.artist_key, c.title_key
-          FROM wanted w JOIN lyrics_cache c ON c.artist_key = w.artist AND c.title_key = w.title
-    """
-    return {(artist, title) for artist, title in _ask(tx, sql, names)}
-
-
-def known_stems(tx: "Tx", hashes: Sequence[str]) -> set[str]:
-    """Give those of these stem hashes that a target owns."""
-    sql = """
-        WITH wanted (hash) AS (VALUES {wanted})
-        SELECT t.out_hash FROM wanted w JOIN work_targets t ON t.out_hash = w.hash
-    """
-    return {found for (found,) in _ask(tx, sql, [(each,) for each in hashes])}
+def meet(tx: "Tx", wanted: Sequence[Wanted]) -> Met:
+    """Find what is there already of these names and stems, with one question."""
+    items: set[tuple[str, str, int]] = set()
+    stems: set[str] = set()
+    cached: set[tuple[str, str]] = set()
+    for portion in in_portions(wanted):
+        values, params = listed(portion)
+        for kind, artist, title, bucket in tx.tuples(_MET.replace("{wanted}", values), **params):
+            if kind == _ITEM:
+                items.add((artist, title, bucket))
+            elif kind == _STEM:
+                stems.add(artist)
+            else:
+                cached.add((artist, title))
+    return Met(items, stems, cached)
 
 
 def insert(
@@ -118,9 +136,3 @@ def insert(
     tally.add(f"status.{Status.PENDING}", len(items))
     tally.add(f"ready.{Status.PENDING}", len(items))
     return ids
-
-
-def _ask(tx: "Tx", sql: str, rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
-    for portion in in_portions(rows):
-        wanted, params = listed(portion)
-        yield from tx.tuples(sql.replace("{wanted}", wanted), **params)

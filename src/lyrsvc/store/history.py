@@ -1,10 +1,10 @@
 """The table ``history``: what happened to tracks, for people to read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lyrsvc.core.item import RESULT_CLASSES, Result, WorkItem
 from lyrsvc.core.keys import match_key
@@ -41,6 +41,20 @@ class Note:
     outcome: Result = Result.NONE
 
 
+class News(NamedTuple):
+    """A new item as the history tells of it."""
+
+    item_id: int
+    library_id: int | None
+    artist: str
+    title: str
+    album: str
+    by: str
+
+
+_NEWS_COLUMNS: Final = ("at", "event", *News._fields[:-1], '"by"', "search_keys")
+
+
 def add(tx: "Tx", item: WorkItem, event: Happening, note: Note, *, now: datetime) -> None:
     """Write down what happened to an item."""
     tx.run(
@@ -65,6 +79,13 @@ def add(tx: "Tx", item: WorkItem, event: Happening, note: Note, *, now: datetime
         by=note.by,
         keys=_search_keys(item.artist, item.title, item.album),
     )
+
+
+def add_enqueued(tx: "Tx", news: Sequence[News], *, now: datetime) -> None:
+    """Write down that new items were enqueued, all at once."""
+    moment, event = to_db(now), str(Happening.ENQUEUED)
+    rows = [(moment, event, *one, _search_keys(one.artist, one.title, one.album)) for one in news]
+    tx.insert_rows("history", _NEWS_COLUMNS, rows)
 
 
 def add_move(

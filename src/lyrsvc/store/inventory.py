@@ -1,12 +1,13 @@
 """Questions of the webhook to the inventory: which files are called so, what is known of one."""
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lyrsvc.core.ptext import from_ptext, to_ptext
-from lyrsvc.store import scan_dirs, scan_results
+from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
 from lyrsvc.store.moments import to_db
 from lyrsvc.store.standings import QueueStanding
+from lyrsvc.store.value_lists import in_portions, listed
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -15,17 +16,54 @@ if TYPE_CHECKING:
 MOST: Final = 50
 """So many files of one name are looked at."""
 
+# A rank, not a number: a list of values may hold its last row more than once. CROSS JOIN
+# keeps the order of tables: what is asked for is always less than what is there.
 _CALLED: Final = """
-    SELECT s.*, d.rel_path, l.path AS root
-      FROM (SELECT id FROM scan_results
-             WHERE title_key = :title AND {credit} = :artist AND status <> 'unreadable'
-             ORDER BY album_key = :album DESC, status = 'done', id LIMIT :most) AS f
-      JOIN scan_results s ON s.id = f.id
-      JOIN scan_dirs d ON d.id = s.dir_id
-      JOIN libraries l ON l.id = s.library_id
+    SELECT f.asked_title, f.asked_artist, f.asked_album, {by_artist} AS by_artist,
+           s.*, d.rel_path, l.path AS root
+      FROM (SELECT w.title AS asked_title, w.artist AS asked_artist, w.album AS asked_album,
+                   r.id AS row_id,
+                   dense_rank() OVER (PARTITION BY w.title, w.artist, w.album
+                                      ORDER BY r.album_key = w.album DESC, r.status = 'done', r.id)
+                   AS place
+              FROM wanted w CROSS JOIN scan_results r
+             WHERE r.title_key = w.title AND r.{credit} = w.artist
+               AND r.status <> 'unreadable') AS f
+     CROSS JOIN scan_results s
+     CROSS JOIN scan_dirs d
+     CROSS JOIN libraries l
+     WHERE f.place <= :most AND s.id = f.row_id AND d.id = s.dir_id AND l.id = s.library_id
 """
-_BY_ARTIST: Final = _CALLED.format(credit="artist_key")
-_BY_OTHER_CREDIT: Final = _CALLED.format(credit="alt_artist_key")
+_BY_EITHER_CREDIT: Final = (
+    "WITH wanted (title, artist, album) AS (VALUES {wanted})"
+    + _CALLED.replace("{by_artist}", "1").replace("{credit}", "artist_key")
+    + " UNION ALL "
+    + _CALLED.replace("{by_artist}", "0").replace("{credit}", "alt_artist_key")
+)
+_AT: Final = """
+    WITH wanted (library, hash, name) AS (VALUES {wanted})
+    SELECT s.*, d.rel_path, l.path AS root
+      FROM wanted w CROSS JOIN scan_dirs d CROSS JOIN scan_results s CROSS JOIN libraries l
+     WHERE d.library_id = w.library AND d.path_hash = w.hash
+       AND s.dir_id = d.id AND s.name = w.name
+       AND l.id = s.library_id
+"""
+
+
+class Called(NamedTuple):
+    """Names that files are looked for by; of many, those of the album come first."""
+
+    title_key: str
+    artist_key: str
+    album_key: str
+
+
+class Place(NamedTuple):
+    """Where a file lies: its library, its directory below the root, its name."""
+
+    library_id: int
+    rel_path: str
+    name: str
 
 
 class KnownFile(NamedTuple):
@@ -47,32 +85,42 @@ class KnownFile(NamedTuple):
         return from_ptext(self.row["out_stem"])
 
 
-def called(
-    tx: "Tx", title_key: str, artist_key: str, *, album_key: str = ""
-) -> tuple[list[KnownFile], list[KnownFile]]:
-    """Give the files of a title: those of the artist, and those that credit the artist too."""
-    asked: dict[str, Any] = {
-        "title": title_key,
-        "artist": artist_key,
-        "album": album_key,
-        "most": MOST,
+class Namesakes(NamedTuple):
+    """Files of one title: those of the artist, and those that credit the artist too."""
+
+    own: list[KnownFile]
+    other: list[KnownFile]
+
+
+def called(tx: "Tx", names: Iterable[Called]) -> dict[Called, Namesakes]:
+    """Give the files of each title, by the names that were asked with; one question for all."""
+    found = {each: Namesakes([], []) for each in names}
+    met: set[tuple[Called, int, int]] = set()
+    for portion in in_portions(list(found)):
+        wanted, params = listed(portion)
+        sql = _BY_EITHER_CREDIT.replace("{wanted}", wanted)
+        for row in tx.all(sql, **params, most=MOST):
+            each = Called(row.pop("asked_title"), row.pop("asked_artist"), row.pop("asked_album"))
+            by_artist = row.pop("by_artist")
+            if (each, by_artist, row["id"]) not in met:
+                met.add((each, by_artist, row["id"]))
+                (found[each].own if by_artist else found[each].other).append(_known(row))
+    return found
+
+
+def at(tx: "Tx", places: Iterable[Place]) -> dict[Place, KnownFile]:
+    """Give what is known of the files at some places."""
+    asked = {
+        (place.library_id, path_hash(place.rel_path), to_ptext(place.name)): place
+        for place in places
     }
-    own, other = tx.all(_BY_ARTIST, **asked), tx.all(_BY_OTHER_CREDIT, **asked)
-    return [_known(row) for row in own], [_known(row) for row in other]
-
-
-def at(tx: "Tx", library_id: int, rel_path: str, name: str) -> KnownFile | None:
-    """Give what is known of one file: its directory below the root, and its name."""
-    folder = scan_dirs.find(tx, library_id, rel_path)
-    if folder is None:
-        return None
-    row_id = tx.value(
-        "SELECT id FROM scan_results WHERE dir_id = :dir AND name = :name",
-        dir=folder[0],
-        name=to_ptext(name),
-    )
-    row = scan_results.get(tx, row_id) if row_id is not None else None
-    return _known(row) if row else None
+    found: dict[Place, KnownFile] = {}
+    for portion in in_portions(list(asked)):
+        wanted, params = listed(portion)
+        for row in tx.all(_AT.replace("{wanted}", wanted), **params):
+            key = row["library_id"], path_hash(from_ptext(row["rel_path"])), row["name"]
+            found[asked[key]] = _known(row)
+    return found
 
 
 def tie(

@@ -4,6 +4,7 @@ A row is found by artist, title and length; whoever takes it judges it again wit
 own data. Misses, rejected answers, detector verdicts and extracted lyrics never get in.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.store.moments import from_db, to_db
+from lyrsvc.store.value_lists import in_portions, listed
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -65,6 +67,18 @@ def find(tx: "Tx", key: CacheKey, *, mode: FetchMode = FetchMode.NORMAL) -> Cach
 def may_serve(tx: "Tx", key: CacheKey, *, mode: FetchMode = FetchMode.NORMAL) -> bool:
     """Tell whether there is such a row, without reading it."""
     return _candidate_row(tx, key, mode, columns_only=True) is not None
+
+
+def known_names(tx: "Tx", names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Give those of some artist and title keys for which there is anything."""
+    found: set[tuple[str, str]] = set()
+    for portion in in_portions(list(names)):
+        wanted, params = listed(portion)
+        found.update(
+            (artist, title)
+            for artist, title in tx.tuples(_NAMES.replace("{wanted}", wanted), **params)
+        )
+    return found
 
 
 def get(tx: "Tx", cache_id: int) -> CachedLyrics | None:
@@ -169,6 +183,12 @@ def _lyrics(row: "Row") -> CachedLyrics | None:
     return CachedLyrics(id=row["id"], accepted=accepted, rules_version=row["rules_version"])
 
 
+_NAMES: Final = """
+    WITH wanted (artist, title) AS (VALUES {wanted})
+    SELECT c.artist_key, c.title_key
+      FROM wanted w CROSS JOIN lyrics_cache c
+     WHERE c.artist_key = w.artist AND c.title_key = w.title
+"""
 # The row of bucket 0 is for recordings of unknown length, and so always of interest.
 _ROWS: Final = """
     SELECT id, duration_bucket, duration_ms, kind, lane, body, rules_version, fetched_at

@@ -4,16 +4,36 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
 from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.store.moments import from_db, to_db
+from lyrsvc.store.value_lists import in_portions, listed
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
+
+# CROSS JOIN keeps the order of tables: what is asked for is always less than what is there.
+_BY_ITEMS: Final = """
+    WITH wanted (item) AS (VALUES {wanted})
+    SELECT t.* FROM wanted w CROSS JOIN work_targets t WHERE t.item_id = w.item
+"""
+_BY_STEMS: Final = """
+    WITH wanted (hash) AS (VALUES {wanted})
+    SELECT t.* FROM wanted w CROSS JOIN work_targets t WHERE t.out_hash = w.hash
+"""
+_SERVED: Final = """
+    WITH wanted (artist, title) AS (VALUES {wanted})
+    SELECT i.artist_key, i.title_key, t.*
+      FROM wanted w CROSS JOIN work_items i CROSS JOIN work_targets t
+     WHERE i.artist_key = w.artist AND i.title_key = w.title AND t.item_id = i.id
+       AND i.status = 'done' AND t.status = 'done'
+       AND i.outcome IN ('synced', 'unsynced', 'instrumental')
+     ORDER BY i.duration_bucket, t.id
+"""
 
 
 def stem_hash(out_dir: str, out_stem: str) -> str:
@@ -44,6 +64,41 @@ def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
         "SELECT * FROM work_targets WHERE out_hash = :hash", hash=stem_hash(out_dir, out_stem)
     )
     return _target(row) if row else None
+
+
+def by_items(tx: "Tx", item_ids: Iterable[int]) -> dict[int, list[Target]]:
+    """Give the targets of several items, by id."""
+    found: dict[int, dict[int, Target]] = {each: {} for each in item_ids}
+    for portion in in_portions([(each,) for each in found]):
+        wanted, params = listed(portion)
+        for row in tx.all(_BY_ITEMS.replace("{wanted}", wanted), **params):
+            found[row["item_id"]][row["id"]] = _target(row)
+    return {
+        each: sorted(of_item.values(), key=lambda target: target.id)
+        for each, of_item in found.items()
+    }
+
+
+def by_stems(tx: "Tx", hashes: Iterable[str]) -> dict[str, Target | None]:
+    """Give the target that owns each of some stems, None where nobody does."""
+    found: dict[str, Target | None] = dict.fromkeys(hashes)
+    for portion in in_portions([(each,) for each in found]):
+        wanted, params = listed(portion)
+        for row in tx.all(_BY_STEMS.replace("{wanted}", wanted), **params):
+            found[row["out_hash"]] = _target(row)
+    return found
+
+
+def served_by_name(
+    tx: "Tx", names: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], list[Target]]:
+    """Give the finished targets of finished items with lyrics, by artist and title key."""
+    found: dict[tuple[str, str], dict[int, Target]] = {each: {} for each in names}
+    for portion in in_portions(list(found)):
+        wanted, params = listed(portion)
+        for row in tx.all(_SERVED.replace("{wanted}", wanted), **params):
+            found[row["artist_key"], row["title_key"]][row["id"]] = _target(row)
+    return {each: list(of_name.values()) for each, of_name in found.items()}
 
 
 def of_source(tx: "Tx", source_path: str) -> list[Target]:

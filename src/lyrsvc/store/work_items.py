@@ -5,6 +5,7 @@ the counts exact. A change carries the status and claim number it was made for, 
 that whoever comes too late changes nothing.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from lyrsvc.core.item import Status, WorkItem
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.item_rows import to_item, to_row
 from lyrsvc.store.moments import to_db
+from lyrsvc.store.value_lists import in_portions, listed
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -115,6 +117,21 @@ def namesakes(tx: "Tx", artist_key: str, title_key: str) -> list[WorkItem]:
     return [to_item(row) for row in rows]
 
 
+def by_names(tx: "Tx", names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[WorkItem]]:
+    """Give the items of each artist and title key, the shortest first; one question for many."""
+    found: dict[tuple[str, str], dict[int, WorkItem]] = {each: {} for each in names}
+    for portion in in_portions(list(found)):
+        wanted, params = listed(portion)
+        for row in tx.all(_BY_NAMES.replace("{wanted}", wanted), **params):
+            same = found[row["artist_key"], row["title_key"]]
+            if row["id"] not in same:
+                same[row["id"]] = to_item(row)
+    return {
+        each: sorted(same.values(), key=lambda item: item.duration_bucket)
+        for each, same in found.items()
+    }
+
+
 def insert(tx: "Tx", item: WorkItem, tally: Tally, *, now: datetime) -> int:
     """Write a new item down and give its id."""
     item_id = tx.value(_INSERT, **to_row(item), now=to_db(now))
@@ -197,6 +214,11 @@ def count_again(tx: "Tx", status: Status, *, library_id: int | None = None) -> i
     return int(tx.value(sql, library=library_id))
 
 
+_BY_NAMES: Final = """
+    WITH wanted (artist, title) AS (VALUES {wanted})
+    SELECT i.* FROM wanted w CROSS JOIN work_items i
+     WHERE i.artist_key = w.artist AND i.title_key = w.title
+"""
 _FAILED: Final = """
     SELECT id FROM work_items
      WHERE status = 'failed' AND id > :after

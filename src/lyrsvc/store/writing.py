@@ -25,6 +25,9 @@ BATCH_OPERATIONS: Final = 64
 BATCH_S: Final = 0.005
 BUSY_SLICE_S: Final = 0.25
 """How long one try to begin may last, before expired operations are answered."""
+LONG_S: Final = 0.005
+GAP_S: Final = 0.0025
+"""Pause after bulk work that took long: other processes look for a free lock once a millisecond."""
 LEAST_WAIT_S: Final = 0.05
 LONGEST_WAIT_S: Final = 86_400.0
 EXIT_WAIT_S: Final = 10.0
@@ -196,7 +199,8 @@ class Writer:
         if link is None:
             return
         self._writing = True
-        ends = time.monotonic() + BATCH_S
+        began = time.monotonic()
+        ends = began + BATCH_S
         urgent_only = False
         while len(batch) < BATCH_OPERATIONS:
             pending = self._take(urgent_only=urgent_only)
@@ -213,6 +217,15 @@ class Writer:
         link.commit()
         for pending in batch:
             pending._answer()
+        if not urgent_only and time.monotonic() - began >= LONG_S:
+            self._let_others_in()
+
+    def _let_others_in(self) -> None:
+        """Leave the lock to other processes for a moment; whatever is urgent here ends it."""
+        with self._changed:
+            self._idle = True
+            self._changed.wait_for(lambda: self._urgent or self._closing, GAP_S)
+            self._idle = False
 
     def _begin(self) -> "Link | None":
         """Begin a transaction; None when every operation ran out of patience before."""

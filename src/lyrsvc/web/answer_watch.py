@@ -16,6 +16,9 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Any, Receive, Send], Awaitable[None]]
 
+WHOLE: Final = "lyrsvc.whole"
+"""The extension that tells that the request had come in whole when it was handed on."""
+
 _LOG = logging.getLogger("lyrsvc.http")
 _STREAM_TYPE: Final = b"text/event-stream"
 _STRICT_NAME: Final = STRICT_TRANSPORT[0].lower().encode()
@@ -47,12 +50,18 @@ class AnswerWatch:
             if self.cycle is not None and self.cycle.disconnected and message.get("more_body"):
                 raise ConnectionResetError("the client went away")  # else a stream never ends
 
+        if self._is_whole():
+            scope["extensions"] = {**scope.get("extensions", {}), WHOLE: {}}
         try:
             await self._app(scope, receive, watched_send)
         except asyncio.CancelledError:
             await self._end_with(STOPPING, send)
         except Exception as error:  # noqa: BLE001 - somebody waits for an answer
             await self._tell_of(error, send)
+
+    def _is_whole(self) -> bool:
+        cycle = self.cycle
+        return cycle is not None and not (cycle.more_body or cycle.waiting_for_100_continue)
 
     def _noted(self, scope: Any, message: Message) -> Message:  # noqa: ANN401 - as the interface
         if message["type"] != "http.response.start":

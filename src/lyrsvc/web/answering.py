@@ -63,12 +63,19 @@ class Switchboard:
         return route
 
     async def answer(self, route: Route, exchange: Exchange, receive: Receive) -> Reply:
-        """Let the request through its gate, read it, and have it handled."""
-        gate = route.gate
-        if gate.admit is not None:
-            exchange.identity = await self._run(route.room, gate.admit, exchange)
-        if route.payload is not Payload.NOTHING:
-            exchange.body = await self._read(route, exchange, receive)
+        """Let the request through its gate, read it, and have it handled.
+
+        One that is here whole goes through gate and handler in one go: going into a thread
+        and back costs as much as many a handler. Who may not pass is told so and nothing else.
+        """
+        if route.payload is Payload.NOTHING:
+            return await self._run(route.room, _admit_and_handle, route, exchange, None)
+        if exchange.is_whole:
+            fault = await self._take(route, exchange, receive)
+            return await self._run(route.room, _admit_and_handle, route, exchange, fault)
+        if route.gate.admit is not None:
+            exchange.identity = await self._run(route.room, route.gate.admit, exchange)
+        exchange.body = await self._read(route, exchange, receive)
         return await self._run(route.room, _handle, route, exchange)
 
     async def explain(self, problem: Problem, exchange: Exchange) -> Reply:
@@ -98,12 +105,25 @@ class Switchboard:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._rooms[room], lambda: context.run(work, *args))
 
-    async def _read(self, route: Route, exchange: Exchange, receive: Receive) -> bytes:
+    async def _take(self, route: Route, exchange: Exchange, receive: Receive) -> Problem | None:
+        """Take the body that is here; what is wrong with it is for those who may pass to know."""
+        try:
+            exchange.body = await _collect(receive, self._limit(route, exchange))
+        except Problem as problem:
+            return problem
+        return None
+
+    def _limit(self, route: Route, exchange: Exchange) -> int:
+        """Give how large the body may be, after a look at what it says about itself."""
         limit = route.payload.value if route.payload.value >= 0 else self._max_body_bytes
         refuse_encoding(exchange)
         declared = exchange.header("content-length")
         if declared.isdigit() and int(declared) > limit:
             raise too_large(limit)
+        return limit
+
+    async def _read(self, route: Route, exchange: Exchange, receive: Receive) -> bytes:
+        limit = self._limit(route, exchange)
         try:
             async with asyncio.timeout(BODY_WITHIN_S):
                 return await _collect(receive, limit)
@@ -139,6 +159,15 @@ def too_large(limit: int) -> Problem:
         headers={"Connection": "close"},
         extra={"limit": limit},
     )
+
+
+def _admit_and_handle(route: Route, exchange: Exchange, fault: Problem | None) -> Reply:
+    """Let a request through its gate, then handle it or tell what is wrong with its body."""
+    if route.gate.admit is not None:
+        exchange.identity = route.gate.admit(exchange)
+    if fault is not None:
+        raise fault
+    return _handle(route, exchange)
 
 
 def _handle(route: Route, exchange: Exchange) -> Reply:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from lyrsvc.core.networks import Standing, TrustPolicy, judge
 from lyrsvc.logs.request_ids import accepted, new_request_id, serving
 from lyrsvc.serving import Service
+from lyrsvc.web.answer_watch import WHOLE
 from lyrsvc.web.answering import Receive, Switchboard, problem_of
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.replies import Reply, Turned
@@ -101,6 +102,7 @@ class App:
             request_id=_request_id(standing, headers),
             http_version=scope["http_version"],
             base_path=self._base,
+            is_whole=WHOLE in scope.get("extensions", ()),
         )
 
     def _own_path(self, path: str) -> str:

@@ -47,6 +47,8 @@ class Exchange:
     request_id: str
     http_version: str
     base_path: str
+    is_whole: bool = False
+    """Whether nothing more of it has to be waited for."""
     params: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     identity: Identity = ANONYMOUS
