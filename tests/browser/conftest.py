@@ -16,14 +16,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.needs_tool("chromium"))
-            item.add_marker(pytest.mark.xdist_group("browser"))  # one site serves them all
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
-            executable_path=TOOLS["chromium"].path(), args=["--no-sandbox"]
+            executable_path=TOOLS["chromium"].path(), args=["--no-sandbox", "--disable-gpu"]
         )
         yield browser
         browser.close()
@@ -58,10 +57,19 @@ def _is_at_rest(served: Served) -> bool:
     return '"status":"done"' in listed.replace(" ", "") and "processing" not in listed
 
 
-@pytest.fixture
-def visit(chromium: Browser, site: Site) -> Iterator["Visit"]:
-    """Open pages of the site, signed in; a page that complains fails the test."""
+@pytest.fixture(scope="session")
+def cookies(chromium: Browser, site: Site) -> dict[str, object]:
+    """Sign in once, as a person does."""
     visit = Visit(chromium, site.url)
     visit.sign_in()
+    state = visit.context.storage_state()
+    visit.close()
+    return dict(state)
+
+
+@pytest.fixture
+def visit(chromium: Browser, site: Site, cookies: dict[str, object]) -> Iterator[Visit]:
+    """Open pages of the site, signed in; a page that complains fails the test."""
+    visit = Visit(chromium, site.url, storage_state=cookies)
     yield visit
     visit.close()

@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from browser_site import PASSWORD, Visit, environment, make_music
 from served import Served, wait_until
 
+pytestmark = pytest.mark.xdist_group("browser")  # one site serves them all
+
 
 @pytest.mark.spec("H-37", "H-52", "H-53")
 def test_everything_a_new_user_does_in_a_browser(chromium, upstream, tmp_path):

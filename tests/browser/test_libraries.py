@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.xdist_group("browser")  # one site serves them all
+
 
 @pytest.mark.spec("H-57")
 def test_open_forms_and_a_refused_one_are_accessible(visit):

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.xdist_group("browser")  # one site serves them all
+
 
 def message(page):
     return page.locator("#message")
