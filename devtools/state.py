@@ -84,6 +84,7 @@ def welcome(setup: Setup) -> str:
     return "\n".join(
         [
             f"lyrsvc will be at   {url}/  (Ctrl-C ends it)",
+            f"first of all        {url}/setup  makes the admin account",
             f"is it up?           {url}/healthz",
             "add your music      python3 dev.py run library add /path/to/music",
             f"settings            {setup.settings}",

@@ -289,6 +289,7 @@ def test_the_welcome_names_the_address_and_the_first_steps(tmp_path, words, envi
     setup = prepared(tmp_path, words, environ)
     assert setup.url == url.replace("PORT", "0")
     text = state.welcome(setup)
+    assert f"{url}/setup" in text
     assert f"{url}/healthz" in text
     assert "dev.py run library add" in text
 

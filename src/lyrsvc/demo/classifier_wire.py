@@ -3,26 +3,12 @@
 import hashlib
 from typing import Final
 
+from lyrsvc.core.instrumental_gates import MUSIC, SPEECH, VOCAL
 from lyrsvc.demo.orders import Mode, Order
 from lyrsvc.demo.wire import Answer, in_json, in_text
 
 MOST_AUDIO_BYTES: Final = 32 * 1024 * 1024
 MODEL_VERSION: Final = hashlib.sha256(b"stand-in classifier").hexdigest()
-
-_MUSIC: Final = ("Music", "Musical instrument")
-_VOCAL: Final = (
-    "Singing",
-    "Vocal music",
-    "Choir",
-    "A capella",
-    "Chant",
-    "Rapping",
-    "Child singing",
-    "Synthetic singing",
-    "Yodeling",
-    "Humming",
-)
-_SPEECH: Final = ("Speech",)
 
 
 def health() -> Answer:
@@ -30,7 +16,7 @@ def health() -> Answer:
     return in_json(
         {
             "status": "ok",
-            "classes": len(_MUSIC + _VOCAL + _SPEECH),
+            "classes": len(MUSIC + VOCAL + SPEECH),
             "model_version": MODEL_VERSION,
         }
     )
@@ -45,11 +31,11 @@ def classify(body: bytes, kind: str, order: Order) -> Answer:
     if b"RIFF" not in body or b"WAVE" not in body:
         return in_text("audio cannot be decoded", status=400)
     voice = 0.001 if order.mode is Mode.INSTRUMENTAL else 0.62
-    mean = dict.fromkeys(_MUSIC, 0.48) | dict.fromkeys(_VOCAL, voice / 2)
-    most = dict.fromkeys(_MUSIC, 0.97) | dict.fromkeys(_VOCAL, voice)
+    mean = dict.fromkeys(MUSIC, 0.48) | dict.fromkeys(VOCAL, voice / 2)
+    most = dict.fromkeys(MUSIC, 0.97) | dict.fromkeys(VOCAL, voice)
     return in_json(
         {
-            "mean": mean | dict.fromkeys(_SPEECH, 0.01),
-            "max": most | dict.fromkeys(_SPEECH, 0.02),
+            "mean": mean | dict.fromkeys(SPEECH, 0.01),
+            "max": most | dict.fromkeys(SPEECH, 0.02),
         }
     )

@@ -8,6 +8,7 @@ value first and look through the finished line for secrets again.
 import json
 import logging
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -40,7 +41,7 @@ _NOT_FIELDS: Final = frozenset(
 _OWN_NAMES: Final = frozenset({"time", "level", "logger", "msg", "exc"})
 
 
-class LineFormat(logging.Formatter):
+class LineFormat(logging.Formatter, ABC):
     """What both formats share; formatting never raises."""
 
     def __init__(self, redactor: Redactor) -> None:
@@ -55,9 +56,9 @@ class LineFormat(logging.Formatter):
             lines[kind] = self._made(record)
         return lines[kind]
 
+    @abstractmethod
     def _kind(self, record: logging.LogRecord) -> str:
         """Name what tells this line from those of other formats."""
-        raise NotImplementedError
 
     def _made(self, record: logging.LogRecord) -> str:
         try:
@@ -65,8 +66,9 @@ class LineFormat(logging.Formatter):
         except Exception as fault:  # noqa: BLE001 a log call never fails in the caller's face
             return self._line(record, "unloggable record", {"reason": type(fault).__name__})
 
+    @abstractmethod
     def _line(self, record: logging.LogRecord, message: str, fields: dict[str, object]) -> str:
-        raise NotImplementedError
+        """Put the parts of one line together."""
 
     def _message(self, record: logging.LogRecord) -> str:
         try:

@@ -8,12 +8,8 @@ from collections.abc import Callable
 
 from lyrsvc.core.pacing import LaneState
 from lyrsvc.core.ports import Clock
-from lyrsvc.core.recording import Recording
-from lyrsvc.core.result import Accepted
-from lyrsvc.core.sidecar import FetchMode
-from lyrsvc.store import lane_state, lyrics_cache
+from lyrsvc.store import lane_state
 from lyrsvc.store.database import Database
-from lyrsvc.store.lyrics_cache import CachedLyrics, CacheKey
 
 
 class StoredLaneMemory:
@@ -54,30 +50,3 @@ class StoredLaneMemory:
         """Tell whether this process is the one that probes."""
         with self._db.read() as tx:
             return lane_state.prober(tx, self._lane) == self._owner
-
-
-class StoredCache:
-    """The lyrics cache for lookups; results are stored with the item, not by the lookup."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    def find(self, recording: Recording) -> Accepted | None:
-        """Give the stored result nearest in length, as it was when it was stored."""
-        row = self.find_row(recording)
-        return row.accepted if row else None
-
-    def find_row(
-        self, recording: Recording, *, mode: FetchMode = FetchMode.NORMAL
-    ) -> CachedLyrics | None:
-        """Give the row itself; its id is what an attempt leaves behind."""
-        with self._db.read() as tx:
-            return lyrics_cache.find(tx, CacheKey.of(recording), mode=mode)
-
-    def get(self, cache_id: int) -> CachedLyrics | None:
-        """Give a row that an earlier attempt has left behind."""
-        with self._db.read() as tx:
-            return lyrics_cache.get(tx, cache_id)
-
-    def keep(self, recording: Recording, accepted: Accepted) -> None:
-        """Leave it to the transaction that records the result: both must stand or fall."""
