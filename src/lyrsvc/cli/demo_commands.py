@@ -1,14 +1,11 @@
 """Showing the service off: a library made on the spot, servers that are stand-ins, no network."""
 
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from lyrsvc.cli.call import Call
+from lyrsvc.cli.interrupts import ending_politely
 from lyrsvc.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ def demo(call: Call) -> int:
 
     named = call.args.dir
     place = None if named is None else call.world.working_directory / named
-    with _ending_politely(), open_place(place, keep=call.args.keep) as opened:
+    with ending_politely(), open_place(place, keep=call.args.keep) as opened:
         return _run_in(call, opened)
 
 
@@ -239,7 +236,7 @@ def _run_provider(call: Call) -> int:
     host, _, port = (call.args.listen or "127.0.0.1:0").rpartition(":")
     if not port.isdigit() or int(port) > 65535 or not is_loopback_host(host):
         raise UsageError("--listen must be a loopback address and a port with --provider-only")
-    with _ending_politely():
+    with ending_politely():
         try:
             stand_in = StandIn(port=int(port))
         except OSError as error:
@@ -258,17 +255,3 @@ def _run_provider(call: Call) -> int:
 def _kept(call: Call, place: "DemoPlace") -> str:
     keeps = call.args.keep or call.args.dir is not None
     return f"; everything is kept in {place.root}" if keeps else ""
-
-
-@contextmanager
-def _ending_politely() -> Iterator[None]:
-    """Let a request to end come as an interrupt, so that everything is tidied up."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -2,14 +2,13 @@
 
 import contextlib
 import functools
-import signal
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 
 from lyrsvc import runtime
 from lyrsvc.cli import fetch_jobs
 from lyrsvc.cli.call import Call
 from lyrsvc.cli.fetch_report import FailedList, Report, Total
+from lyrsvc.cli.interrupts import EXIT_INTERRUPTED, ending_politely
 from lyrsvc.cli.progress import ProgressLine, is_wanted
 from lyrsvc.core.errors import LyrsvcError, UsageError
 from lyrsvc.core.sidecar import FetchMode, WordTiming
@@ -19,8 +18,6 @@ from lyrsvc.services.fetch_job import FetchOptions
 from lyrsvc.services.fetching import Fetcher
 from lyrsvc.services.lanes import Cancelled
 from lyrsvc.services.lookup import Lookup
-
-EXIT_INTERRUPTED = 130
 
 
 def fetch(call: Call) -> int:
@@ -76,7 +73,7 @@ def _work(
 ) -> int:
     left = FailedList(request.bad_lines)
     interrupted = False
-    with _interruptible():
+    with ending_politely():
         try:
             for job, result in fetcher.run(left.watched(request.jobs())):
                 report.add(result, pace_s=pace())
@@ -151,21 +148,3 @@ class _Waiting:
             if self._clock.wait(min(left, 0.5)):
                 return True
         return False
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let a polite request to end count as an interrupt."""
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, on_signal)
-    except ValueError:  # not in the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -16,8 +16,10 @@ def run() -> int:
 
         sys.stdout.write(version_text() + "\n")
         return 0
+    from lyrsvc.cli.interrupts import listen_for_interrupts
     from lyrsvc.cli.running import main, world_of
 
+    listen_for_interrupts()
     return main(argv, world_of(os.environ, sys.stdin, sys.stdout, sys.stderr))
 
 

@@ -14,14 +14,13 @@ from lyrsvc.cli.dispatch import Line, divide
 from lyrsvc.cli.flags import every_valued_flag
 from lyrsvc.cli.identity import become_owner, is_root
 from lyrsvc.cli.inputs import current_user, gather_inputs, secluded_inputs
+from lyrsvc.cli.interrupts import EXIT_INTERRUPTED
 from lyrsvc.cli.voice import Voice
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.errors import ConfigError, LyrsvcError, UsageError
 from lyrsvc.settings import locations
 from lyrsvc.settings.loading import Inputs, Loaded, circumstances, examine, fail_on_faults
 from lyrsvc.settings.registry import Registry
-
-EXIT_INTERRUPTED = 130
 
 
 def world_of(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> World:

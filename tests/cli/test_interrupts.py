@@ -1,0 +1,25 @@
+"""An interrupt ends a command with one exit code, wherever it strikes."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+STRUCK_WHILE_A_TEXT_IS_EXECUTED = """
+import os, signal
+from lyrsvc.cli.interrupts import EXIT_INTERRUPTED, ending_politely, listen_for_interrupts
+listen_for_interrupts()
+with ending_politely():
+    try:
+        exec("os.kill(os.getpid(), {number}); signal.pause()")
+    except KeyboardInterrupt:
+        raise SystemExit(EXIT_INTERRUPTED)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_amid_an_import_still_ends_with_the_exit_code(number):
+    script = STRUCK_WHILE_A_TEXT_IS_EXECUTED.format(number=int(number))
+    done = subprocess.run([sys.executable, "-c", script], timeout=20, check=False)
+    assert done.returncode == 130
