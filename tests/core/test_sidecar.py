@@ -17,11 +17,9 @@ from lyrsvc.core.sidecar import (
     Kind,
     OnDisk,
     WordTiming,
-    content_hash,
     is_bare_marker,
     is_covered,
     is_marker,
-    is_ours_by_hash,
     is_ours_by_text,
     may_write,
     render,
@@ -197,15 +195,6 @@ MARKED = MARKER_BYTES.decode()
 )
 def test_what_is_a_marker(data, marker, bare):
     assert (is_marker(data), is_bare_marker(data)) == (marker, bare)
-
-
-def test_a_file_is_ours_by_its_hash_or_as_a_bare_marker():
-    (file,) = render(accepted(cues=CUES), FACTS)
-    assert is_ours_by_hash(file.data, file.sha256)
-    assert is_ours_by_hash(b"words", content_hash(b"words"))
-    assert not is_ours_by_hash(b"words!", content_hash(b"words"))
-    assert not is_ours_by_hash(b"words", None)
-    assert is_ours_by_hash(MARKER_BYTES, None)
 
 
 def test_without_memory_a_file_is_ours_by_its_header_or_as_a_bare_marker():

@@ -13,6 +13,7 @@ import pytest
 
 from devtools.system_tools import TOOLS
 from lyrsvc.core.errors import FileFault
+from lyrsvc.core.lrc import read_header
 from lyrsvc.core.lrc_output import HeaderFacts
 from lyrsvc.core.lyrics import Candidate, Cue, Matched, Quality, Word
 from lyrsvc.core.result import Accepted
@@ -23,7 +24,7 @@ from lyrsvc.core.sidecar import (
     OnDisk,
     WordTiming,
     content_hash,
-    is_ours_by_hash,
+    is_bare_marker,
     may_write,
     render,
 )
@@ -33,8 +34,6 @@ from lyrsvc.files.sidecars import (
     STATELESS,
     Ownership,
     find_sidecars,
-    read_kind,
-    read_sidecar_header,
 )
 
 VERDICT = Verdict(decision=Decision.ACCEPT, reason="ok_strong")
@@ -82,7 +81,9 @@ class Shelf:
         self.hashes = {}
         self.announced = []
         ownership = Ownership(
-            owns=lambda path, _kind, data: is_ours_by_hash(data, self.hashes.get(path.name))
+            owns=lambda path, _kind, data: (
+                content_hash(data) == self.hashes.get(path.name) or is_bare_marker(data)
+            )
         )
         self.serve = SidecarWriter(clock=clock, ownership=ownership, announce=self.announced.append)
         self.stateless = SidecarWriter(clock=clock, ownership=STATELESS)
@@ -414,22 +415,11 @@ def test_odd_bytes_are_left_alone(shelf, odd, ending):
     for stateless, mode in product([False, True], [NORMAL, UPGRADE, UPDATE]):
         shelf.write(Quality.UNSYNCED, mode, stateless=stateless)
         assert path.read_bytes() == ODD[odd]
-    assert read_kind(path) is Kind(ending)
-    header = read_sidecar_header(path)
-    assert header == ({"ar": "x"} if odd in {"bom", "utf16"} else {})
-
-
-def test_kinds_of_files(tmp_path):
-    marker = tmp_path / "a.TXT"
-    marker.write_bytes(MARKER_BYTES)
-    assert read_kind(marker) is Kind.MARKER
-    assert read_kind(tmp_path / "gone.txt") is Kind.TXT
-    assert read_kind(tmp_path / "a.elrc") is Kind.ELRC
 
 
 def test_the_header_of_a_file_of_ours_can_be_read_back(shelf):
     shelf.write(Quality.SYNCED)
-    header = read_sidecar_header(shelf.directory / "Song.lrc")
+    header = read_header((shelf.directory / "Song.lrc").read_text("utf-8"))
     assert (header["by"], header["ar"], header["ti"], header["source"]) == (
         "lyrsvc",
         "A",

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 import pytest
 
 from lyrsvc.core.redaction import Redactor
-from lyrsvc.logs.console import EarlyRecords
 from lyrsvc.logs.crashes import log_crashes
-from lyrsvc.logs.notes import tell, tell_error, tell_warning
-from lyrsvc.logs.setup import LogConfig, buffer_early, set_up
+from lyrsvc.logs.notes import tell, tell_error
+from lyrsvc.logs.setup import LogConfig, set_up
 
 LOG = logging.getLogger("lyrsvc.worker")
 
@@ -105,11 +104,9 @@ def test_notes_are_sentences_behind_the_program_name_whatever_the_level(start, t
     path = tmp_path / "lyrsvc.log"
     logs = start(level=level, file=path)
     tell_error("no library; add one apikey=abc\n")
-    tell_warning("odd; mend it")
     tell("100% done")
     assert logs.shown() == [
         "lyrsvc: no library; add one apikey=[REDACTED]",
-        "lyrsvc: odd; mend it",
         "lyrsvc: 100% done",
     ]
     assert " ERROR lyrsvc.notes no library; add one" in path.read_text()
@@ -124,38 +121,6 @@ def test_notes_are_records_in_json(start):
         ("error", "no library; add one"),
         ("info", "done"),
     ]
-
-
-def test_records_before_the_set_up_are_replayed_in_order_at_the_real_level(start):
-    buffer_early()
-    LOG.debug("early detail")
-    LOG.info("early %s", "news")
-    logging.getLogger("somelib").warning("early warning")
-    logs = start(level="info", format="json")
-    LOG.info("later")
-    assert [json.loads(line)["msg"] for line in logs.shown()] == [
-        "early news",
-        "early warning",
-        "later",
-    ]
-    assert not any(isinstance(one, EarlyRecords) for one in logging.getLogger().handlers)
-
-
-def test_early_records_are_redacted_with_secrets_learnt_later(start):
-    redactor = Redactor()
-    buffer_early()
-    LOG.info("trying %s", "hunter2x")
-    redactor.register("hunter2x")
-    assert "hunter2x" not in "".join(start(redactor=redactor).shown())
-
-
-def test_at_most_two_hundred_early_records_are_kept_and_the_rest_is_counted(start):
-    buffer_early()
-    for number in range(250):
-        LOG.info("early", extra={"number": number})
-    lines = [json.loads(line) for line in start(format="json").shown()]
-    assert [line["number"] for line in lines[:-1]] == list(range(200))
-    assert (lines[-1]["level"], lines[-1]["dropped"]) == ("warn", 50)
 
 
 def test_a_second_set_up_replaces_the_first_and_lets_go_of_its_file(start, tmp_path):

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from lyrsvc.core.errors import ConfigError
-from lyrsvc.security.certificates import Certificates, check_pair, open_context
+from lyrsvc.security.certificates import Certificates, open_context
 from lyrsvc.security.self_signed import Pair, SelfSigned
 from pems import make_pair
 
@@ -25,7 +25,7 @@ def parsed(pair: Pair) -> x509.Certificate:
 
 def test_a_matching_pair_is_taken(tmp_path):
     pair = make_pair(tmp_path)
-    check_pair(*pair)
+    open_context(*pair)
     context = open_context(*pair)
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
 
@@ -68,8 +68,8 @@ def take_weak_key(pair):
 
 
 def damage_certificate(pair):
-    text = pair.certificate.read_text()
-    pair.certificate.write_text(text[:100] + "AAAA" + text[104:])
+    first, rest = pair.certificate.read_text().split("\n", 1)
+    pair.certificate.write_text(f"{first}\nAAAA{rest[4:]}")
 
 
 def empty_certificate(pair):
@@ -100,7 +100,7 @@ def test_a_pair_that_cannot_be_used_is_told_in_one_line(tmp_path, clock, damage)
     pair = make_pair(tmp_path)
     damage(pair)
     with pytest.raises(ConfigError, match=FAULTS[damage]) as caught:
-        check_pair(*pair)
+        open_context(*pair)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("server.tls")
     with pytest.raises(ConfigError):
@@ -110,7 +110,7 @@ def test_a_pair_that_cannot_be_used_is_told_in_one_line(tmp_path, clock, damage)
 def test_a_key_behind_a_pass_phrase_is_refused_and_nobody_is_asked_for_it(tmp_path):
     pair = make_pair(tmp_path, passphrase=b"open sesame")
     with pytest.raises(ConfigError, match="it is encrypted"):
-        check_pair(*pair)
+        open_context(*pair)
 
 
 def test_a_replaced_pair_serves_the_next_handshake(tmp_path, clock):
@@ -187,7 +187,7 @@ def test_a_self_signed_pair_is_private_and_names_everybody(tmp_path, clock):
     assert names.get_values_for_type(x509.IPAddress) == [
         ip_address(text) for text in ("127.0.0.1", "::1", "192.0.2.7", "2001:db8::1")
     ]
-    check_pair(*pair)
+    open_context(*pair)
 
 
 def test_a_self_signed_pair_is_kept_until_30_days_before_its_end(tmp_path, clock):
@@ -216,7 +216,7 @@ def test_other_names_make_another_pair_and_fewer_names_do_not(tmp_path, clock):
 def test_a_damaged_pair_of_our_own_is_made_anew(tmp_path, clock, damage):
     maker = SelfSigned(tmp_path / "tls", ())
     damage(maker.provide(now=clock.now()))
-    check_pair(*maker.provide(now=clock.now()))
+    open_context(*maker.provide(now=clock.now()))
     assert {stat.S_IMODE(path.stat().st_mode) for path in maker.pair} == {0o600}
 
 

@@ -9,7 +9,6 @@ from lyrsvc.core.judging import GuardPolicy
 from lyrsvc.core.lyrics import Quality
 from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Served, Unjudged
 from lyrsvc.core.recording import Recording
-from lyrsvc.core.result import Accepted
 from lyrsvc.services.lookup import Lookup, can_be_asked
 
 MISS = Miss(reason="not_found")
@@ -123,44 +122,17 @@ def test_an_inactive_lane_is_no_part_of_the_set(make_lane):
         Lookup(lanes[:1], policy=GuardPolicy()).look_up(song())
 
 
-class Shelf:
-    """A cache that holds one result."""
-
-    def __init__(self, accepted: Accepted | None = None) -> None:
-        self.accepted = accepted
-        self.kept: list[Accepted] = []
-
-    def find(self, recording: Recording) -> Accepted | None:
-        return self.accepted
-
-    def keep(self, recording: Recording, accepted: Accepted) -> None:
-        self.kept.append(accepted)
-
-
-def test_results_are_kept_after_the_guards_and_nothing_else_is(make_lookup):
-    shelf = Shelf()
-    answers = (MISS, Throttled(), synced("Another"))
-    for answer in answers:
-        make_lookup(Scripted("a", answer), cache=shelf).look_up(song())
-    assert shelf.kept == []
-    make_lookup(Scripted("a", synced()), cache=shelf).look_up(song())
-    assert [accepted.lane for accepted in shelf.kept] == ["a"]
-
-
 def test_a_stored_result_is_judged_again_and_keeps_lane_and_time(make_lookup, clock: FakeClock):
-    shelf = Shelf()
-    make_lookup(Scripted("first", synced(duration_ms=214_000)), cache=shelf).look_up(song())
-    stored = shelf.kept[0]
+    found = make_lookup(Scripted("first", synced(duration_ms=214_000))).look_up(song())
+    assert isinstance(found, Served)
     provider = Scripted("a", plain())
     clock.advance(3600)
-    lookup = make_lookup(provider, cache=Shelf(stored))
-    outcome = lookup.look_up(song(duration_ms=214_000))
-    assert isinstance(outcome, Served)
-    assert (outcome.from_cache, outcome.attempts, provider.asked) == (True, (), [])
-    assert (outcome.accepted.lane, outcome.accepted.fetched_at) == ("first", stored.fetched_at)
-    assert served(lookup, song(duration_ms=300_000))[0] == "a", "another cut is asked for"
-    assert isinstance(lookup.look_up(song(), fresh=True), Served)
-    assert len(provider.asked) == 2
+    lookup = make_lookup(provider)
+    again = lookup.serve_again(song(duration_ms=214_000), found.accepted)
+    assert again is not None
+    assert (again.from_cache, again.attempts, provider.asked) == (True, (), [])
+    assert (again.accepted.lane, again.accepted.fetched_at) == ("first", found.accepted.fetched_at)
+    assert lookup.serve_again(song(duration_ms=300_000), found.accepted) is None, "another cut"
 
 
 def test_closing_lets_go_of_lanes_and_connections(make_lookup):

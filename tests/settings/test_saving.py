@@ -18,7 +18,6 @@ from lyrsvc.settings.save_errors import (
 from lyrsvc.settings.saving import (
     Change,
     file_state,
-    pending_changes,
     save,
     undo_interrupted_save,
 )
@@ -40,7 +39,6 @@ def test_a_save_changes_that_value_in_the_file_and_nothing_in_force(machine):
     assert saved.path == machine.config
     assert running.settings.api.cooldown == 10
     assert machine.examine().settings.api.cooldown == 20
-    assert pending_changes(running) == ("api.cooldown",)
     assert machine.left_overs() == []
 
 
@@ -466,16 +464,6 @@ class TestRecovery:
         assert machine.config.read_text() == ODD
         os.chown(machine.config, 12345, 12345)
         assert undo_interrupted_save(machine.inputs(), clock=FakeClock()) is not None
-
-
-def test_pending_changes_are_those_a_restart_would_bring(machine):
-    running = machine.examine("")
-    assert pending_changes(running) == ()
-    machine.write("[api]\ncooldown = 15\n[scan]\ndepth = 3\n")
-    assert pending_changes(running) == ("scan.depth",)
-    hidden = machine.examine("", {"LYRSVC_SCAN_DEPTH": "8"})
-    machine.write("[scan]\ndepth = 3\n")
-    assert pending_changes(hidden) == ()
 
 
 def test_what_the_writer_does_not_know_it_leaves_alone(machine):

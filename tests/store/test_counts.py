@@ -80,15 +80,12 @@ def test_the_database_knows_its_own_name_for_ever(db):
     assert (first, second) == ("one", "one")
 
 
-def test_the_database_knows_its_provider_set_and_keys(db):
+def test_the_database_knows_its_provider_set(db):
     with db.read() as tx:
         assert meta.provider_set_version(tx) is None
-        assert not meta.keys_are_current(tx)
     db.write(lambda tx: meta.set_provider_set_version(tx, 77, now=NOW))
-    db.write(lambda tx: meta.set_keys_current(tx, now=NOW))
     with db.read() as tx:
         assert meta.provider_set_version(tx) == 77
-        assert meta.keys_are_current(tx)
 
 
 @pytest.mark.parametrize("event", Happening)

@@ -185,11 +185,6 @@ def is_bare_marker(data: bytes) -> bool:
     return text is not None and text.strip() == INSTRUMENTAL
 
 
-def is_ours_by_hash(data: bytes, stored_sha256: str | None) -> bool:
-    """Tell whether a file is as we last wrote it; a bare marker is anybody's and so ours."""
-    return content_hash(data) == stored_sha256 or is_bare_marker(data)
-
-
 def is_ours_by_text(kind: Kind, data: bytes) -> bool:
     """Tell whether a file says that it is ours; for the modes that remember nothing."""
     if kind in {Kind.LRC, Kind.ELRC}:

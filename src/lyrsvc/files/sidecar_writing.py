@@ -317,6 +317,21 @@ def resolve(place: Place) -> Path | None:
     return directory if directory.is_dir() else None
 
 
+def refuse_read_only(place: Place) -> None:
+    """Raise ``FileFault`` where the file system is mounted read-only, so that nothing is tried."""
+    if not hasattr(os, "statvfs"):
+        return
+    there = place.directory
+    while place.create and not there.exists() and there != there.parent:
+        there = there.parent
+    try:
+        flags = os.statvfs(there).f_flag
+    except OSError:
+        return  # whatever it is, the write will tell
+    if flags & os.ST_RDONLY:
+        raise write_fault(OSError(errno.EROFS, os.strerror(errno.EROFS)), place.directory)
+
+
 def _escape(place: Place, why: str) -> FileFault:
     return FileFault("path_escape", f"cannot write {_shown(place)}: {why}")
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lyrsvc.core.lrc import decode, read_header
 from lyrsvc.core.sidecar import (
-    MARKER_REACH,
     Kind,
     OnDisk,
     is_marker,
@@ -118,17 +116,6 @@ def find_sidecars(stem: str, names: Iterable[str]) -> Sidecars:
         elif suffix in AUDIO_SUFFIXES:
             audio.append(name)
     return pair_sidecars(audio, sidecars).get(own, Sidecars())
-
-
-def read_kind(path: Path) -> Kind:
-    """Tell what a sidecar is by its extension and, for a ``.txt``, its first 4 KiB."""
-    return _kind(path.name, lambda: read_regular(path, most=MARKER_REACH))
-
-
-def read_sidecar_header(path: Path) -> dict[str, str]:
-    """Read the header of a sidecar; nothing when it is no text we know."""
-    head = read_regular(path, most=HEADER_REACH) or b""
-    return read_header(decode(head, cut=len(head) == HEADER_REACH) or "")
 
 
 def read_regular(path: Path, *, most: int) -> bytes | None:

@@ -3,9 +3,7 @@
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Final, TextIO
-
-EARLY_RECORDS: Final = 200
+from typing import TextIO
 
 Through = Callable[[], AbstractContextManager[None]]
 """Gives a context in which a line may be written although a progress line is on screen."""
@@ -47,20 +45,3 @@ def encodable(line: str, stream: TextIO) -> str:
 def encoding_of(stream: TextIO | None) -> str:
     """Name the encoding of a stream; one that has none takes everything."""
     return getattr(stream, "encoding", None) or "utf-8"
-
-
-class EarlyRecords(logging.Handler):
-    """Keeps the first records until the real handlers are there."""
-
-    def __init__(self, capacity: int = EARLY_RECORDS) -> None:
-        super().__init__()
-        self._capacity = capacity
-        self.records: list[logging.LogRecord] = []
-        self.dropped = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep the record, or count it when there are too many."""
-        if len(self.records) < self._capacity:
-            self.records.append(record)
-        else:
-            self.dropped += 1

@@ -19,11 +19,6 @@ def tell_error(sentence: str) -> None:
     _LOG.error("%s", sentence.strip(), extra={NOTE: True})
 
 
-def tell_warning(sentence: str) -> None:
-    """Say what is not as it should be although the command goes on."""
-    _LOG.warning("%s", sentence.strip(), extra={NOTE: True})
-
-
 def tell(sentence: str) -> None:
     """Say something worth knowing; ``--quiet`` keeps it back."""
     _LOG.info("%s", sentence.strip(), extra={NOTE: True})

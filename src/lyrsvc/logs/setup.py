@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 from lyrsvc import brand
-from lyrsvc.logs.console import Console, EarlyRecords, Through, encoding_of
+from lyrsvc.logs.console import Console, Through, encoding_of
 from lyrsvc.logs.formats import LEVELS, ConsoleTextFormat, JsonFormat, LineFormat, TextFormat
 
 if TYPE_CHECKING:
@@ -69,15 +69,6 @@ class Logs:
             logging.getLogger(name).setLevel(logging.NOTSET)
 
 
-def buffer_early() -> None:
-    """Keep what is logged before ``set_up``, at most 200 records."""
-    _take_away()
-    early = EarlyRecords()
-    early.set_name(f"{_OURS}early")
-    logging.getLogger().addHandler(early)
-    logging.getLogger(brand.PROGRAM).setLevel(logging.DEBUG)
-
-
 def set_up(
     config: LogConfig,
     *,
@@ -87,12 +78,12 @@ def set_up(
     quiet: bool = False,
     also: Iterable[logging.Handler] = (),
 ) -> Logs:
-    """Put the handlers in place, replacing those of an earlier call, and replay early records.
+    """Put the handlers in place, replacing those of an earlier call.
 
     ``also`` are further handlers, such as the memory behind the log page; they
     stay the caller's own, but write in the configured format.
     """
-    early = _take_away()
+    _take_away()
     _set_levels(LEVELS[config.level.lower()])
     console = Console(stream)
     console.setLevel(logging.WARNING if quiet else logging.NOTSET)
@@ -105,7 +96,6 @@ def set_up(
             if handler.formatter is None:
                 handler.setFormatter(_format(config, redactor))
             logging.getLogger().addHandler(handler)
-    _replay(early)
     return Logs(console, file)
 
 
@@ -179,27 +169,10 @@ def _warn_on(console: Console, what: str, **fields: str) -> None:
         console.handle(record)
 
 
-def _take_away() -> EarlyRecords | None:
+def _take_away() -> None:
     root = logging.getLogger()
-    early = None
     for handler in [one for one in root.handlers if (one.name or "").startswith(_OURS)]:
         root.removeHandler(handler)
-        if isinstance(handler, EarlyRecords):
-            early = handler
         if handler.name != _FOREIGN:
             handler.close()
     logging.captureWarnings(False)  # noqa: FBT003 the signature is logging's
-    return early
-
-
-def _replay(early: EarlyRecords | None) -> None:
-    if early is None:
-        return
-    root = logging.getLogger()
-    for record in early.records:
-        if logging.getLogger(record.name).isEnabledFor(record.levelno):
-            root.handle(record)
-    if early.dropped:
-        logging.getLogger(f"{brand.PROGRAM}.logs").warning(
-            "early log records dropped", extra={"dropped": early.dropped}
-        )

@@ -25,11 +25,6 @@ _SPOKEN: Final = ["http/1.1"]
 Provide = Callable[[datetime], Pair]
 
 
-def check_pair(certificate: Path, key: Path) -> None:
-    """Raise ``ConfigError`` with one sentence unless TLS can be served with these files."""
-    open_context(certificate, key)
-
-
 def open_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """Load a pair into a new context: TLS 1.2 or newer, HTTP/1.1."""
     certificate_text = _read("cert_file", certificate)

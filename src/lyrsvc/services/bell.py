@@ -45,6 +45,12 @@ class Bell:
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._rings != seen, max(0.0, seconds))
 
+    def wait_for_end(self, seconds: float) -> None:
+        """Wait until it has rung for the last time, or the time is over."""
+        if seconds > 0:
+            with self._changed:
+                self._changed.wait_for(lambda: self._ended, seconds)
+
 
 def work_on_rings(bell: Bell, clock: Clock, step: Callable[[], float]) -> None:
     """Take a step at every ring, and after the time each says, until the program stops."""

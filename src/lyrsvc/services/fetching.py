@@ -31,7 +31,12 @@ from lyrsvc.core.ports import Clock
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.sidecar import Fetch, FetchMode, OnDisk, render, should_fetch
-from lyrsvc.files.sidecar_writing import SidecarWriter, WriteReport, WriteResult
+from lyrsvc.files.sidecar_writing import (
+    SidecarWriter,
+    WriteReport,
+    WriteResult,
+    refuse_read_only,
+)
 from lyrsvc.files.sidecars import Beside
 from lyrsvc.files.tags import TagRead, read_tags, to_recording
 from lyrsvc.services.embedding import extracted
@@ -172,13 +177,13 @@ class Fetcher:
         return None if wanted and self._options.mode is not FetchMode.NORMAL else result
 
     def _ask(self, job: Job, recording: Recording) -> Outcome:
-        """Look the recording up, unless an equal one was looked up in this run."""
+        """Look the recording up, unless an equal one was, or nothing could be written."""
+        if not self._options.dry_run:
+            refuse_read_only(job.place)
         known = self._memory.find(recording)
         if known is not None:
             return known
-        outcome = self._lookup.look_up(
-            recording, answered=job.answered, fresh=self._options.mode is not FetchMode.NORMAL
-        )
+        outcome = self._lookup.look_up(recording, answered=job.answered)
         self._memory.keep(recording, outcome)
         return outcome
 

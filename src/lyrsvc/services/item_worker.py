@@ -181,9 +181,7 @@ class ItemWorker:
         asked_for = case.spots[0].target
         try:
             outcome = self._lookup.look_up(
-                item.recording_for(asked_for),
-                answered=fresh_answers(item.resume, now),
-                fresh=True,
+                item.recording_for(asked_for), answered=fresh_answers(item.resume, now)
             )
         except Refused:  # the last lane has become inactive
             self._release(case.claim)

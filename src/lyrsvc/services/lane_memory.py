@@ -45,8 +45,3 @@ class StoredLaneMemory:
         return self._db.write(
             lambda tx: lane_state.take_probe(tx, self._lane, owner=self._owner, now=now)
         )
-
-    def owns_probe(self) -> bool:
-        """Tell whether this process is the one that probes."""
-        with self._db.read() as tx:
-            return lane_state.prober(tx, self._lane) == self._owner

@@ -1,7 +1,7 @@
 """Lanes in order, from a recording to an outcome: the same walk for every mode."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from lyrsvc.core.credits import query_artist
 from lyrsvc.core.errors import Refused
@@ -19,51 +19,27 @@ NOTHING_TO_ASK: Final = (
 )
 
 
-class Cache(Protocol):
-    """The socket for results that were found before."""
-
-    def find(self, recording: Recording) -> Accepted | None:
-        """Give the stored result nearest in length, as it was when it was stored."""
-        ...
-
-    def keep(self, recording: Recording, accepted: Accepted) -> None:
-        """Store a result that passed the guards."""
-        ...
-
-
 class Lookup:
-    """Asks the cache, then the active lanes one after another."""
+    """Asks the active lanes one after another."""
 
     def __init__(
         self,
         lanes: Sequence[Lane],
         *,
         policy: GuardPolicy,
-        cache: Cache | None = None,
         disconnect: Callable[[], None] = lambda: None,
     ) -> None:
         self.lanes = tuple(lanes)
         self._policy = policy
-        self._cache = cache
         self._disconnect = disconnect
 
     def look_up(
-        self,
-        recording: Recording,
-        *,
-        answered: Mapping[str, Attempt] | None = None,
-        fresh: bool = False,
+        self, recording: Recording, *, answered: Mapping[str, Attempt] | None = None
     ) -> Outcome:
-        """Find lyrics; ``answered`` lanes are not asked again, ``fresh`` passes over the cache."""
+        """Find lyrics; lanes that have ``answered`` before are not asked again."""
         if not match_key(recording.title):
             return Missed(reason="rejected_match", detail="no_title", rejected=True)
-        stored = None if fresh or self._cache is None else self._cache.find(recording)
-        if stored is not None and (served := self.serve_again(recording, stored)) is not None:
-            return served
-        outcome = decide(self._walk(recording, answered or {}))
-        if self._cache is not None and isinstance(outcome, Served):
-            self._cache.keep(recording, outcome.accepted)
-        return outcome
+        return decide(self._walk(recording, answered or {}))
 
     def serve_again(self, recording: Recording, stored: Accepted) -> Served | None:
         """Judge a stored result with this recording's own data; None when it does not fit."""

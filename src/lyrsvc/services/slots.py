@@ -25,6 +25,9 @@ from lyrsvc.store import claims
 from lyrsvc.store.database import Database, Tx
 
 SHORTEST_REST_S: Final = 0.01
+IDLE_LOOK_S: Final = 0.05
+"""A slot that found nothing looks again after so long at the earliest, however often it rings:
+a burst of webhooks must not make a slot that is not concerned look at each of them."""
 
 
 class ClaimDesk:
@@ -103,11 +106,12 @@ class Slot:
 
     def run(self) -> None:
         """Work until the program stops; called again after an error, it charges the item."""
-        bell = self._place.bell
+        bell, clock = self._place.bell, self._place.clock
         while not bell.ended:
-            rings = bell.rings
+            rings, looked_at = bell.rings, clock.monotonic()
             if not self.step():
                 bell.wait(rings, self._rest_s())
+                bell.wait_for_end(looked_at + IDLE_LOOK_S - clock.monotonic())
 
     def step(self) -> bool:
         """Work on the next item; False when there is nothing to do now."""

@@ -126,13 +126,6 @@ def file_state(loaded: Loaded) -> FileState:
     return FileState(sha256(data).hexdigest(), is_writable(target))
 
 
-def pending_changes(running: Loaded) -> tuple[str, ...]:
-    """List the settings that a restart would change."""
-    now = examine(running.inputs).resolution.values
-    values = running.resolution.values
-    return tuple(path for path, value in now.items() if values.get(path) != value)
-
-
 def _config_path(inputs: Inputs) -> Path:
     path = examine(inputs._replace(file_text="")).config_path
     if path is None:

@@ -70,15 +70,6 @@ def list_rows(tx: "Tx", *, text: str = "", limit: int = 50, offset: int = 0) -> 
     return [_row(row) for row in rows]
 
 
-def count_rows(tx: "Tx", *, text: str = "") -> int:
-    """Count the events that ``list_rows`` would give in all."""
-    number: int = tx.value(
-        f"SELECT count(*) FROM audit_log WHERE {_condition(text)}",  # noqa: S608 - as above
-        **_parameters(text),
-    )
-    return number
-
-
 def _condition(text: str) -> str:
     return _MATCHES if text else "1 = 1"
 

@@ -47,12 +47,6 @@ OLDEST_WAITING: Final = """
       FROM work_items
      WHERE ready_key IS NULL AND status IN ('pending', 'failed', 'deferred') AND due_at <= :now
 """
-CLAIMED: Final = """
-    SELECT id, artist, title, album, priority, claimed_from AS status, due_at
-      FROM work_items
-     WHERE status = 'processing'
-     ORDER BY id
-"""
 CLAIMABLE: Final = """
     SELECT id, artist, title, album, priority, status, due_at, ready_key
       FROM work_items
@@ -120,11 +114,6 @@ def oldest_due(tx: "Tx", *, now: datetime) -> datetime | None:
     """Give since when the longest-due unclaimed item is due; None when none is."""
     moments = (tx.value(OLDEST_READY), tx.value(OLDEST_WAITING, now=to_db(now)))
     return from_db(min(filter(None, moments), default=None))
-
-
-def processing_now(tx: "Tx") -> list[OpenItem]:
-    """Give the items that are claimed, by id."""
-    return [_open_item(row) for row in tx.all(CLAIMED)]
 
 
 def up_next(tx: "Tx", *, limit: int = 10, now: datetime | None = None) -> list[OpenItem]:

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from lyrsvc.core.keys import KEY_VERSION
 from lyrsvc.store.moments import to_db
 
 if TYPE_CHECKING:
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
 
 INSTANCE_ID: Final = "instance_id"
 PROVIDER_SET_VERSION: Final = "provider_set_version"
-KEYS: Final = "key_version"
 
 
 def read(tx: "Tx", name: str) -> str | None:
@@ -55,16 +53,6 @@ def provider_set_version(tx: "Tx") -> int | None:
 def set_provider_set_version(tx: "Tx", version: int, *, now: datetime) -> None:
     """Remember that the queue is in line with a provider set."""
     write(tx, PROVIDER_SET_VERSION, str(version), now=now)
-
-
-def keys_are_current(tx: "Tx") -> bool:
-    """Tell whether the rows were keyed by the present rule; a scan keys older ones anew."""
-    return _number(read(tx, KEYS)) == KEY_VERSION
-
-
-def set_keys_current(tx: "Tx", *, now: datetime) -> None:
-    """Remember by which rule rows are keyed."""
-    write(tx, KEYS, str(KEY_VERSION), now=now)
 
 
 def _number(text: str | None) -> int | None:
