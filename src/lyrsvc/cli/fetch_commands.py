@@ -9,7 +9,8 @@ from lyrsvc.cli import fetch_jobs
 from lyrsvc.cli.call import Call
 from lyrsvc.cli.fetch_report import FailedList, Report, Total
 from lyrsvc.cli.interrupts import EXIT_INTERRUPTED, ending_politely
-from lyrsvc.cli.progress import ProgressLine, is_wanted
+from lyrsvc.cli.progress import ProgressLine
+from lyrsvc.cli.progress_of import progress_of
 from lyrsvc.core.errors import LyrsvcError, UsageError
 from lyrsvc.core.sidecar import FetchMode, WordTiming
 from lyrsvc.files.sidecar_writing import SidecarWriter
@@ -23,25 +24,14 @@ from lyrsvc.services.lookup import Lookup
 def fetch(call: Call) -> int:
     """Fetch lyrics for queries, audio files and directories; nothing is remembered."""
     request = fetch_jobs.read_request(call)
-    logs = call.voice.set_up()
-    enabled = is_wanted(
-        call.world.stderr,
-        term=call.settings.environment.term,
-        quiet=call.args.quiet,
-        as_json=call.args.json,
-    )
-    with ProgressLine(
-        call.world.stderr, call.world.clock, enabled, noun="songs", summary=False
-    ) as line:
-        waiting = _Waiting(call, line, enabled=enabled)
+    with progress_of(call, "songs") as line:
+        waiting = _Waiting(call, line)
         tokens = runtime.operator_token(call.settings, call.loaded.source("api.token"))
         lookup = runtime.build_lookup(
             call.settings, tokens=tokens, clock=call.world.clock, waiting=waiting.for_lane
         )
         with contextlib.closing(lookup):
             runtime.require_active(lookup.lanes)
-            if logs is not None and enabled:
-                logs.draw_through(line.log_through)
             fetcher = Fetcher(
                 lookup,
                 SidecarWriter(clock=call.world.clock, ownership=STATELESS),
@@ -52,7 +42,7 @@ def fetch(call: Call) -> int:
                     call.settings, clock=call.world.clock, waiting=waiting.for_lane
                 ),
             )
-            with Total(request.count, enabled=enabled) as total:
+            with Total(request.count, enabled=line.enabled) as total:
                 report = Report(
                     call.world.stdout,
                     line,
@@ -129,10 +119,9 @@ def _options(call: Call) -> FetchOptions:
 class _Waiting:
     """Waits with a countdown on a terminal, silently elsewhere."""
 
-    def __init__(self, call: Call, line: ProgressLine, *, enabled: bool) -> None:
+    def __init__(self, call: Call, line: ProgressLine) -> None:
         self._clock = call.world.clock
         self._line = line
-        self._enabled = enabled
 
     def for_lane(self, seconds: float, lane: str) -> bool:
         return self._wait(seconds, lane, "next request in {time} ({reason})")
@@ -143,7 +132,7 @@ class _Waiting:
     def _wait(self, seconds: float, why: str, form: str) -> bool:
         end = self._clock.monotonic() + seconds
         while (left := end - self._clock.monotonic()) > 0:
-            if self._enabled:
+            if self._line.enabled:
                 self._line.countdown(left, why, form=form)
             if self._clock.wait(min(left, 0.5)):
                 return True

@@ -66,7 +66,7 @@ class ProgressLine:
     ) -> None:
         self._stream = stream
         self._clock = clock
-        self._enabled = enabled
+        self.enabled = enabled
         self._width = width or (lambda: terminal_width(stream))
         self._mark = ELLIPSIS if encodable(ELLIPSIS, stream) == ELLIPSIS else "~"
         self._lock = threading.RLock()
@@ -128,7 +128,7 @@ class ProgressLine:
 
         Never log inside: the log's console calls this itself.
         """
-        if not self._enabled:
+        if not self.enabled:
             yield
             return
         with self._lock:
@@ -147,12 +147,12 @@ class ProgressLine:
                 return
             self._closed = True
             self._erase()
-        if self._has_summary and not self._enabled and self._first is not None:
+        if self._has_summary and not self.enabled and self._first is not None:
             summary = replace(self._progress, current="", left_s=None, wait_s=0.0)
             _LOG.info("finished", extra={"fields": _fields(summary)})
 
     def _show(self, *, every_s: float) -> None:
-        if self._enabled:
+        if self.enabled:
             with self._lock:
                 if not self._closed and self._may_draw(every_s=every_s):
                     self._draw()
@@ -198,7 +198,7 @@ class ProgressLine:
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):
-            self._enabled = False  # the terminal is gone
+            self.enabled = False  # the terminal is gone
             return False
         return True
 

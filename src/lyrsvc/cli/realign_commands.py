@@ -1,7 +1,6 @@
 """Bringing sidecars back to audio files that were renamed."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lyrsvc.cli.call import Call
@@ -33,6 +32,7 @@ def realign(call: Call) -> int:
     if call.args.undo is not None:
         return _undo(call)
     from lyrsvc.cli.library_commands import open_to_change
+    from lyrsvc.cli.progress_of import progress_of
     from lyrsvc.store import libraries
 
     policy = _policy(call)
@@ -40,7 +40,7 @@ def realign(call: Call) -> int:
         with db.read() as tx:
             named = call.args.library or []
             chosen = [libraries.find(tx, name) for name in named] or libraries.all_libraries(tx)
-        with _progress(call) as line, _log(call) as log:
+        with progress_of(call, "directories") as line, _log(call) as log:
             round_ = _Round(call, _realigner(call, db, policy), log, line)
             _print(call, round_.rows({library.id: library for library in chosen}), round_)
     if not chosen:
@@ -175,25 +175,6 @@ def _print(call: Call, rows: "Iterator[Line]", round_: "_Round | _UndoRound") ->
     call.print_rows(COLUMNS, shown)
     sentence = ", ".join(f"{name} {number}" for name, number in round_.summary.items())
     call.voice.summarise(f"{sentence}; backup {round_.backup}" if round_.backup else sentence)
-
-
-@contextmanager
-def _progress(call: Call) -> "Iterator[ProgressLine]":
-    from lyrsvc.cli.progress import ProgressLine, is_wanted
-
-    logs = call.voice.set_up()
-    enabled = is_wanted(
-        call.world.stderr,
-        term=call.settings.environment.term,
-        quiet=call.args.quiet,
-        as_json=call.args.json,
-    )
-    with ProgressLine(
-        call.world.stderr, call.world.clock, enabled, noun="directories", summary=False
-    ) as line:
-        if logs is not None and enabled:
-            logs.draw_through(line.log_through)
-        yield line
 
 
 def _log(call: Call) -> "MoveLog":

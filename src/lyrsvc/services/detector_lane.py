@@ -30,7 +30,14 @@ from lyrsvc.core.item import NOT_RUN, DetectorFinding
 from lyrsvc.core.outcome import Answer
 from lyrsvc.core.pacing import LaneState
 from lyrsvc.core.ports import Clock, Detector
-from lyrsvc.services.lane_turns import LOOK_AGAIN_S, Cancelled, Manners, Memory, Waiting
+from lyrsvc.services.lane_turns import (
+    LOOK_AGAIN_S,
+    Cancelled,
+    Manners,
+    Memory,
+    Waiting,
+    reserve_slot,
+)
 from lyrsvc.services.listening import LANE
 
 LONGEST_TURN_S: Final = 15.0
@@ -236,15 +243,7 @@ class DetectorLane:
             self._alone.release()
 
     def _take_slot(self) -> datetime:
-        taken: list[datetime] = []
-
-        def step(state: LaneState) -> LaneState:
-            slot, following = pacing.reserve(state, self._clock.now(), self._manners.cooldown)
-            taken.append(slot)
-            return following
-
-        self._memory.change(step)
-        slot = taken[-1]
+        slot = reserve_slot(self._memory, self._clock, self._manners.cooldown)
         left_s = (slot - self._clock.now()).total_seconds()
         if left_s > LONGEST_TURN_S:
             self._give_back(slot)

@@ -139,7 +139,7 @@ class Turnstile:
         self._memory.change(lambda state: pacing.count_from(state, sent_at, now, cooldown))
 
     def _wait_for_slot(self) -> datetime:
-        slot = self._reserve()
+        slot = reserve_slot(self._memory, self._clock, self._manners.cooldown)
         try:
             self._wait_until(slot)
         except BaseException:
@@ -151,17 +151,6 @@ class Turnstile:
         seconds = (slot - self._clock.now()).total_seconds()
         if seconds > 0 and self._waiting(seconds, self._lane):
             raise Cancelled("stopped while waiting for a slot")
-
-    def _reserve(self) -> datetime:
-        taken: list[datetime] = []
-
-        def step(state: LaneState) -> LaneState:
-            slot, following = pacing.reserve(state, self._clock.now(), self._manners.cooldown)
-            taken.append(slot)
-            return following
-
-        self._memory.change(step)
-        return taken[-1]
 
     def _return(self, slot: datetime) -> None:
         cooldown = self._manners.cooldown
@@ -175,3 +164,16 @@ class _Own(threading.local):
         self.slot: datetime | None = None
         self.sent_at: datetime | None = None
         self.is_alone = False
+
+
+def reserve_slot(memory: Memory, clock: Clock, cooldown: timedelta) -> datetime:
+    """Take the next free moment at which a lane may be asked."""
+    taken: list[datetime] = []
+
+    def step(state: LaneState) -> LaneState:
+        slot, following = pacing.reserve(state, clock.now(), cooldown)
+        taken.append(slot)
+        return following
+
+    memory.change(step)
+    return taken[-1]
