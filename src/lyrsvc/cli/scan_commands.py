@@ -31,21 +31,12 @@ def scan(call: Call) -> int:
     """Scan all libraries, or those named, one after another."""
     from lyrsvc import runtime
     from lyrsvc.cli.library_commands import open_to_change
-    from lyrsvc.cli.progress import ProgressLine, is_wanted
+    from lyrsvc.cli.progress_of import progress_of
 
     mode, flags = _mode(call), _flags(call)
-    logs = call.voice.set_up()
-    enabled = is_wanted(
-        call.world.stderr,
-        term=call.settings.environment.term,
-        quiet=call.args.quiet,
-        as_json=call.args.json,
-    )
     with open_to_change(call) as db:
         chosen = _chosen(call, db)
-        with ProgressLine(call.world.stderr, call.world.clock, enabled, summary=False) as line:
-            if logs is not None and enabled:
-                logs.draw_through(line.log_through)
+        with progress_of(call, "files") as line:
             scanner = runtime.build_scanner(call.settings, db=db, clock=call.world.clock)
             round_ = _Round(call, scanner, mode=mode, flags=flags, line=line)
             call.print_rows(SUMMARY, round_.rows(chosen))
