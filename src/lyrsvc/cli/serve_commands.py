@@ -18,12 +18,14 @@ def serve(call: Call) -> int:
     from lyrsvc.core.schedule import plan_text
     from lyrsvc.logs.crashes import log_crashes
     from lyrsvc.logs.log_memory import LogMemory
+    from lyrsvc.logs.log_recall import recall_lines
     from lyrsvc.settings.reference import effective_toml
     from lyrsvc.store.serve_lock import ServeLock
 
     if is_root() and not call.settings.environment.docker:
         _LOG.warning("running as root; a user of its own is safer")
-    memory = LogMemory(call.voice.redactor)
+    file = call.settings.logging.file
+    memory = LogMemory(call.voice.redactor, earlier=recall_lines(file) if file else ())
     call.voice.let_overhear(memory)
     log_crashes()
     settings = call.settings

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -35,13 +36,18 @@ class LogLine:
 
 
 class LogMemory(logging.Handler):
-    """Keeps the last records; hand it to the set-up of logging as a further handler."""
+    """Keeps the last records; hand it to the set-up of logging as a further handler.
 
-    def __init__(self, redactor: Redactor, *, kept: int = KEPT) -> None:
+    ``earlier`` are those of an earlier run, the oldest first.
+    """
+
+    def __init__(
+        self, redactor: Redactor, *, kept: int = KEPT, earlier: Iterable[LogLine] = ()
+    ) -> None:
         super().__init__()
         self.setFormatter(TextFormat(redactor))
         self._guard = threading.Lock()
-        self._lines: deque[LogLine] = deque(maxlen=kept)
+        self._lines: deque[LogLine] = deque(earlier, maxlen=kept)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one record."""
