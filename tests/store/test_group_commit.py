@@ -8,7 +8,7 @@ import pytest
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
 from lyrsvc.store import writing
 from lyrsvc.store.database import Database
-from lyrsvc.store.writing import BATCH_S, LONG_S
+from lyrsvc.store.writing import LONG_S, URGENT_BATCH_S
 
 HOLD = """
 import apsw
@@ -44,7 +44,7 @@ class Gate:
         self.open = threading.Event()
 
     def __call__(self, tx):
-        ends = time.monotonic() + 2 * BATCH_S
+        ends = time.monotonic() + 2 * URGENT_BATCH_S
         self.reached.set()
         assert self.open.wait(20)
         while time.monotonic() < ends:

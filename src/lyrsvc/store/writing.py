@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BATCH_OPERATIONS: Final = 64
-BATCH_S: Final = 0.005
+BULK_BATCH_S: Final = 0.005
+URGENT_BATCH_S: Final = 0.02
+"""How long operations are added to a transaction. Whoever waits for an answer is better off in this
+one than behind another process that takes the lock in between."""
 BUSY_SLICE_S: Final = 0.25
 """How long one try to begin may last, before expired operations are answered."""
 LONG_S: Final = 0.005
@@ -200,7 +203,6 @@ class Writer:
             return
         self._writing = True
         began = time.monotonic()
-        ends = began + BATCH_S
         urgent_only = False
         while len(batch) < BATCH_OPERATIONS:
             pending = self._take(urgent_only=urgent_only)
@@ -212,7 +214,7 @@ class Writer:
                 raise StorageFailed("the transaction was lost; try again") from pending._error
             # Bulk work must not hold back the answers of urgent operations.
             urgent_only = urgent_only or not pending._bulk
-            if time.monotonic() >= ends:
+            if time.monotonic() - began >= (URGENT_BATCH_S if urgent_only else BULK_BATCH_S):
                 break
         link.commit()
         for pending in batch:
