@@ -6,6 +6,7 @@ from lyrsvc.core.keys import match_key
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.store import counts
 from lyrsvc.store.database import to_db
+from lyrsvc.store.searching import search_keys
 
 NOW = datetime(2026, 1, 31, 14, 5, 6, tzinfo=UTC)
 TITLES = {
@@ -83,8 +84,9 @@ def insert(tx, table, columns, *, stamped=True):
 def insert_item(tx, number, columns, *, title=None, album=""):
     title = title or TITLES[number]
     names = {"artist": f"Artist {number}", "artist_key": f"artist {number}", "album": album}
-    names |= {"id": number, "title": title, "title_key": match_key(title)}
-    insert(tx, "work_items", {**names, **columns})
+    names |= {"id": number, "title": title, "title_key": match_key(title), **columns}
+    keys = search_keys(names["artist_key"], names["title_key"], names["album"])
+    insert(tx, "work_items", {**names, "search_keys": keys})
 
 
 def fill(tx):

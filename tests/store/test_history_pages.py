@@ -102,8 +102,19 @@ def test_an_item_has_its_own_past(past):
 
 
 def test_the_newest_rows_are_walked_along_their_index(past):
-    count, walk = plans_of(past, lambda tx: history_page(tx, page_size=1))
+    count, walk, _ = plans_of(past, lambda tx: history_page(tx, page_size=1))
 
     assert any("ix_history_at" in line for line in walk)
     assert not any("TEMP B-TREE" in line for line in walk)
     assert any("COVERING INDEX" in line for line in count)
+
+
+@pytest.mark.parametrize(
+    "which", [{"event": "miss"}, {"lane": "lrclib"}, {"library_id": 1}, {"since": NOW}]
+)
+def test_what_narrows_beside_text_is_found_in_the_index_alone(past, which):
+    plans = plans_of(past, lambda tx: history_page(tx, HistoryFilter(**which)))
+
+    for plan in plans[:2]:
+        assert any("USING COVERING INDEX ix_history_at" in line for line in plan), plan
+        assert not any("TEMP B-TREE" in line for line in plan), plan

@@ -14,6 +14,8 @@ from lyrsvc.store.stock_taking import take_stock
 from query_plans import plans_of
 from report_rows import NOW, ask, fill, ids, insert
 
+BY_ROW = "SEARCH i USING INTEGER PRIMARY KEY (rowid=?)"
+
 
 @pytest.fixture
 def filled(db):
@@ -163,38 +165,46 @@ def test_recent_outcomes_walk_their_index_and_sort_nothing(filled, question):
         assert not any("TEMP B-TREE" in line or line == "SCAN i" for line in plan), plan
 
 
-def test_a_filtered_page_of_outcomes_walks_the_done_items_in_their_order(filled):
-    def first_walk(**which):
-        plan = plans_of(filled, lambda tx: outcomes_page(tx, OutcomeFilter(**which)))[-1]
-        return next(line for line in plan if " i " in line)
-
-    by_status = "SEARCH i USING INDEX ix_items_list (status=?)"
-    assert first_walk(lane="lrclib") == by_status
-    assert first_walk(lane="lrclib", since=NOW) == by_status
-    assert first_walk(library_id=1) == by_status
-    assert first_walk(text="cafe") == by_status
-    assert first_walk(result="miss") == "SEARCH i USING INDEX ix_items_miss (id>?)"
-
-
 @pytest.mark.parametrize(
-    "question",
-    [
-        lambda tx: failure_analysis(tx, library_id=1),
-        lambda tx: outcomes_page(tx, OutcomeFilter(library_id=1)),
-    ],
+    "which",
+    [{"lane": "lrclib"}, {"lane": "lrclib", "since": NOW}, {"result": "miss"}, {"until": NOW}],
 )
-def test_a_library_is_looked_up_by_item_and_never_once_per_item(filled, question):
-    for plan in plans_of(filled, question):
-        assert any("ix_targets_item (item_id=?)" in line for line in plan), plan
-        assert not any("ix_targets_lib" in line for line in plan), plan
+def test_outcomes_by_lane_class_and_time_are_counted_and_found_in_their_index(filled, which):
+    plans = plans_of(filled, lambda tx: outcomes_page(tx, OutcomeFilter(**which)))
+
+    for plan in plans[:2]:
+        assert "USING COVERING INDEX ix_items_done" in plan[0], plan
+        assert not any("TEMP B-TREE" in line for line in plan), plan
 
 
-def test_the_summary_of_a_library_reads_its_targets_once_and_no_row_of_an_item(filled):
+@pytest.mark.parametrize("which", [{"text": "cafe"}, {"text": "cafe", "library_id": 1}])
+def test_outcomes_by_text_are_met_as_they_lie_and_once(filled, which):
+    plans = plans_of(filled, lambda tx: outcomes_page(tx, OutcomeFilter(**which)))
+
+    assert not any("ix_items_" in line for plan in plans for line in plan), plans
+    assert plans[1][0] == (BY_ROW if "library_id" in which else "SCAN i")
+    assert all(plan[0] == BY_ROW for plan in plans[2:]), plans  # of what was found
+
+
+def test_the_failures_of_a_library_are_counted_without_a_row_of_item_or_target(filled):
+    for plan in plans_of(filled, lambda tx: failure_analysis(tx, library_id=1)):
+        assert "SEARCH i USING COVERING INDEX ix_items_status (status=?)" in plan, plan
+        assert any("COVERING INDEX ix_targets_item (item_id=?)" in line for line in plan), plan
+
+
+def test_the_summary_of_a_library_reads_its_items_once_in_the_order_of_their_ids(filled):
     (plan,) = plans_of(filled, lambda tx: queue_summary(tx, library_id=1))
 
-    assert plan[0].startswith("SCAN i USING COVERING INDEX ix_items_")
-    assert "SEARCH work_targets USING INDEX ix_targets_lib (library_id=?)" in plan
+    assert "SEARCH work_targets USING COVERING INDEX ix_targets_lib (library_id=?)" in plan
+    assert BY_ROW in plan
     assert not any("TEMP B-TREE" in line for line in plan), plan
+
+
+@pytest.mark.parametrize("since", [None, NOW])
+def test_lanes_of_a_time_are_counted_in_their_index(filled, since):
+    (plan,) = plans_of(filled, lambda tx: provider_effectiveness(tx, since=since, until=NOW))
+
+    assert plan == ["SCAN lane_attempts USING COVERING INDEX ix_attempts_lane"]
 
 
 @pytest.mark.parametrize("which", [{}, {"library_id": 1}, {"origin": "global"}, {"text": "a"}])

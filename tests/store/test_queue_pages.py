@@ -1,17 +1,21 @@
 """Pages of the queue hold exactly the items they should, in the order asked for."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lyrsvc.core.errors import Refused
 from lyrsvc.core.keys import match_key
-from lyrsvc.store import counts, queue_pages
+from lyrsvc.store import counts, fresh_items, sorted_pages, work_items
+from lyrsvc.store.fresh_items import FreshItem, FreshTarget
 from lyrsvc.store.measuring import up_next
 from lyrsvc.store.ordering import Order
 from lyrsvc.store.queue_listing import RESULT_CLASSES, STATUSES, list_items
 from lyrsvc.store.queue_pages import ORDERS, QueueFilter, next_items, queue_page
 from query_plans import plans_of
+from queue_cases import an_item
 from report_rows import ALBUMS, ITEMS, NOW, TARGETS, TITLES, ask, fill, insert_item
 
 LIBRARY_OF = {(item, library) for item, library, _ in TARGETS}
@@ -130,13 +134,17 @@ def test_a_status_named_twice_counts_once(filled):
 
 
 @pytest.mark.parametrize("by", sorted(ORDERS))
-@pytest.mark.parametrize("statuses", [(), ("done",), ("failed", "deferred")])
-def test_pages_deep_in_a_long_queue_are_the_same(filled, monkeypatch, by, statuses):
-    shallow = [ids(page(filled, by=by, statuses=statuses, number=n, size=2)) for n in range(1, 8)]
-    monkeypatch.setattr(queue_pages, "DEEP", 0)
+@pytest.mark.parametrize("which", [{}, {"statuses": ("done",)}, {"library_id": 1}, {"text": "a"}])
+def test_pages_deep_in_a_long_queue_are_the_same(filled, monkeypatch, by, which):
+    def pages():
+        return [ids(page(filled, by=by, number=n, size=2, **which)) for n in range(1, 8)]
 
-    deep = [ids(page(filled, by=by, statuses=statuses, number=n, size=2)) for n in range(1, 8)]
-    assert deep == shallow
+    short = pages()
+    monkeypatch.setattr(sorted_pages, "SHORT", 0)
+    monkeypatch.setattr(sorted_pages, "SAMPLE", 6)
+    monkeypatch.setattr(sorted_pages, "DEVIATIONS", (0, 1))
+
+    assert pages() == short
 
 
 def test_items_come_with_their_targets(filled):
@@ -194,3 +202,31 @@ def test_the_next_items_come_in_the_order_of_claims_and_none_is_claimed(filled):
     assert [row["id"] for row in rows] == [10, 11, 7, 9]  # 9 is due, no claim has lined it up yet
     assert [row["status"] for row in rows] == ["failed", "pending", "deferred", "failed"]
     assert len(ask(filled, next_items, limit=2, now=NOW)) == 2
+
+
+# Text is found however an item came to be
+
+
+def test_an_item_is_found_by_its_album_and_by_the_next_one_when_that_changed(db):
+    before = an_item(album="Café del Mar")
+    after = replace(before, album="Don't & Won't")
+    tally = counts.Tally()
+
+    db.write(lambda tx: work_items.insert(tx, before, tally, now=NOW))
+    assert [page(db, text=text).total for text in ("cafe DEL", "marsh", "wont")] == [1, 1, 0]
+    db.write(lambda tx: work_items.save(tx, before, after, tally, now=NOW))
+    assert [page(db, text=text).total for text in ("cafe", "dont and wont", "tide")] == [0, 1, 1]
+    assert page(db, text="marsh tide").total == 0  # no text spans two names
+
+
+def test_a_new_item_of_a_scan_is_found_by_each_of_its_names(db):
+    keys = {"artist_key": "bjork", "title_key": "joga", "artist": "Björk", "title": "Jóga"}
+    empty = {"artists": "[]", "album_artist": "", "isrc": "", "mbid": "", "detect_origin": ""}
+    numbers = dict.fromkeys(set(FreshItem._fields) - {*keys, *empty, "album"}, 1)
+    item = FreshItem(**keys, **empty, **numbers, album="Homogénic")
+    paths = dict.fromkeys(("source_path", "source_hash", "out_dir", "out_stem", "out_hash"), "x")
+    target = FreshTarget(**paths, library_id=None, origin="metadata", duration_ms=0, mode="normal")
+
+    db.write(lambda tx: fresh_items.insert(tx, [item], [target], counts.Tally(), now=NOW))
+    found = [page(db, text=text).total for text in ("BJÖRK", "joga", "homogenic", "x")]
+    assert found == [1, 1, 1, 0]

@@ -2,11 +2,15 @@
 
 import threading
 import time
+from contextlib import ExitStack, closing
 
+import apsw
 import pytest
 
 from lyrsvc.core.errors import StoreBusy, StoreError
 from lyrsvc.store.database import Database
+from lyrsvc.store.reading import READERS, ReaderPool
+from lyrsvc.store.sqlite import SqliteEngine
 
 ENDLESS = """
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
@@ -77,13 +81,38 @@ def test_readers_are_read_only_twice(db):
         assert tx.value("PRAGMA foreign_keys") == 1
 
 
-def test_four_blocks_may_be_open_at_once_and_a_fifth_is_told(db):
-    with db.read() as one, db.read() as two, db.read() as three, db.read() as four:
-        assert [tx.value("SELECT 1") for tx in (one, two, three, four)] == [1] * 4
-        with pytest.raises(StoreBusy, match="in use"), db.read(deadline_s=0.05):
-            pass
+def test_more_blocks_than_kept_connections_may_be_open_at_once(db):
+    with ExitStack() as blocks:
+        every = [blocks.enter_context(db.read()) for _ in range(READERS + 2)]
+        assert [tx.value("SELECT 1") for tx in every] == [1] * len(every)
     with db.read(deadline_s=0.05) as tx:
         assert tx.value("SELECT 1") == 1
+
+
+def test_spare_connections_are_few_too_and_closed_after_use(db):
+    engine, links = SqliteEngine(db.location), []
+
+    def open_reader(wait_s):
+        links.append(engine.open_reader(wait_s))
+        return links[-1]
+
+    pool = ReaderPool(open_reader, size=1, spare=1)
+    with closing(pool):
+        with pool.reading(deadline_s=5), pool.reading(deadline_s=5):
+            refused = pytest.raises(StoreBusy, match="all 2 database readers are in use")
+            with refused, pool.reading(deadline_s=0.05):
+                pass
+        assert [is_open(link) for link in links].count(True) == 1
+        with pool.reading(deadline_s=0.05) as tx:
+            assert tx.value("SELECT 1") == 1
+        assert len(links) == 2
+
+
+def is_open(link):
+    try:
+        return link.connection.in_transaction is not None
+    except apsw.ConnectionClosedError:
+        return False
 
 
 def test_a_waiting_reader_gets_the_next_free_connection(db):

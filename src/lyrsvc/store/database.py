@@ -51,7 +51,7 @@ class Database:
         self._pid = os.getpid()
         self._readers = ReaderPool(engine.open_reader)
         # A reader of its own: long reports must not make the database look lost.
-        self._probe = ReaderPool(engine.open_reader, size=1)
+        self._probe = ReaderPool(engine.open_reader, size=1, spare=0)
         self._reachability = Reachability(self._look)
         self._lock = threading.Lock()
         self._writer: Writer | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lyrsvc.core.item import Status
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.moments import to_db
+from lyrsvc.store.searching import search_keys
 from lyrsvc.store.value_lists import in_portions, listed
 
 if TYPE_CHECKING:
@@ -86,7 +87,14 @@ _MET: Final = """
       FROM wanted w CROSS JOIN lyrics_cache c
      WHERE c.artist_key = w.artist AND c.title_key = w.title
 """
-_ITEM_COLUMNS: Final = (*FreshItem._fields, "id", "due_at", "created_at", "updated_at")
+_ITEM_COLUMNS: Final = (
+    *FreshItem._fields,
+    "search_keys",
+    "id",
+    "due_at",
+    "created_at",
+    "updated_at",
+)
 _TARGET_COLUMNS: Final = (*FreshTarget._fields, "id", "item_id", "created_at", "updated_at")
 
 
@@ -123,7 +131,11 @@ def insert(
     tx.insert_rows(
         "work_items",
         _ITEM_COLUMNS,
-        [(*item, item_id, *(moment,) * 3) for item, item_id in zip(items, item_ids, strict=True)],
+        [
+            (*item, search_keys(item.artist_key, item.title_key, item.album), item_id)
+            + (moment,) * 3
+            for item, item_id in zip(items, item_ids, strict=True)
+        ],
     )
     tx.insert_rows(
         "work_targets",

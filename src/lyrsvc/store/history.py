@@ -10,6 +10,7 @@ from lyrsvc.core.item import RESULT_CLASSES, Result, WorkItem
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.store.moments import to_db
+from lyrsvc.store.searching import search_keys
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -77,14 +78,14 @@ def add(tx: "Tx", item: WorkItem, event: Happening, note: Note, *, now: datetime
         reason=note.reason,
         destination=to_ptext(note.destination),
         by=note.by,
-        keys=_search_keys(item.artist, item.title, item.album),
+        keys=_keys_of(item.artist, item.title, item.album),
     )
 
 
 def add_enqueued(tx: "Tx", news: Sequence[News], *, now: datetime) -> None:
     """Write down that new items were enqueued, all at once."""
     moment, event = to_db(now), str(Happening.ENQUEUED)
-    rows = [(moment, event, *one, _search_keys(one.artist, one.title, one.album)) for one in news]
+    rows = [(moment, event, *one, _keys_of(one.artist, one.title, one.album)) for one in news]
     tx.insert_rows("history", _NEWS_COLUMNS, rows)
 
 
@@ -109,9 +110,9 @@ def add_move(
         reason=note.reason,
         destination=to_ptext(note.destination),
         by=note.by,
-        keys=_search_keys(track["artist"], track["title"], track["album"]),
+        keys=_keys_of(track["artist"], track["title"], track["album"]),
     )
 
 
-def _search_keys(*names: str) -> str:
-    return "\n".join(match_key(name) for name in names)
+def _keys_of(artist: str, title: str, album: str) -> str:
+    return search_keys(match_key(artist), match_key(title), album)

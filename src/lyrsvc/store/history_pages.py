@@ -1,4 +1,7 @@
-"""The table ``history``, read: pages of what happened, newest first, and the past of one item."""
+"""The table ``history``, read: pages of what happened, newest first, and the past of one item.
+
+``ix_history_at`` knows everything that narrows a page but text, so it alone is counted.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from lyrsvc.core.ptext import from_ptext
 from lyrsvc.store.ordering import Order, Orders
 from lyrsvc.store.reporting import Page, place_of, time_bounds
-from lyrsvc.store.searching import key_pattern
+from lyrsvc.store.searching import text_condition
+from lyrsvc.store.sorted_pages import Sought, sorted_page
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -53,24 +57,19 @@ def history_page(
     page_size: int = 50,
 ) -> "Page[Row]":
     """Give one page of the history in the JSON shape, and how many rows there are in all."""
-    narrowing, params = _conditions(which)
-    timed = which.since is not None or which.until is not None
-    place, terms = place_of(page, page_size), order.terms(ORDERS)
-    if timed:
-        params |= time_bounds(which.since, which.until)
-    if narrowing:
-        where = f"{_IN_TIME if timed else _ANYWHERE}{narrowing}"
-        found = tx.all(_page_of_hits(where, terms), **params, **place)
-        rows = _rows(tx, [row["id"] for row in found if row["id"] is not None])
-        return Page(rows=[_shown(row) for row in rows], total=found[0]["total"])
-    where = f" WHERE {_IN_TIME}" if timed else ""
-    total = tx.value(f"SELECT count(*) FROM history{where}", **params)  # noqa: S608 - ours
+    conditions, params = _conditions(which)
+    place = place_of(page, page_size)
+    if which.text:
+        where = " AND ".join(conditions) or _ANYWHERE
+        sought = Sought(table="history", alias="h", where=where, params=params)
+        hits = sorted_page(tx, sought, order.keys(ORDERS), place)
+        return Page(rows=_rows(tx, hits.ids), total=hits.total)
+    where = f"FROM history WHERE {' AND '.join(conditions)}" if conditions else "FROM history"
+    total = tx.value(f"SELECT count(*) {where}", **params)
     if place["offset"] >= total:
         return Page(rows=[], total=total)
-    rows = tx.all(
-        f"{_SELECT}{where} ORDER BY {terms} LIMIT :limit OFFSET :offset", **params, **place
-    )
-    return Page(rows=[_shown(row) for row in rows], total=total)
+    walk = f"SELECT id {where} ORDER BY {order.terms(ORDERS)} LIMIT :limit OFFSET :offset"
+    return Page(rows=_rows(tx, [row["id"] for row in tx.all(walk, **params, **place)]), total=total)
 
 
 def of_item(tx: "Tx", item_id: int, *, limit: int = LATEST) -> "list[Row]":
@@ -81,30 +80,15 @@ def of_item(tx: "Tx", item_id: int, *, limit: int = LATEST) -> "list[Row]":
     return [_shown(row) for row in rows]
 
 
-def _conditions(which: HistoryFilter) -> tuple[str, dict[str, Any]]:
-    """Give what narrows beyond time."""
-    params: dict[str, Any] = {}
+def _conditions(which: HistoryFilter) -> tuple[list[str], dict[str, Any]]:
     equal = {"event": which.event, "lane": which.lane, "library_id": which.library_id}
-    conditions = [f" AND {name} = :{name}" for name, value in equal.items() if value is not None]
-    params |= {name: value for name, value in equal.items() if value is not None}
-    if pattern := key_pattern(which.text):
-        conditions.append(r" AND search_keys LIKE :pattern ESCAPE '\'")
-        params["pattern"] = pattern
-    return "".join(conditions), params
-
-
-def _page_of_hits(where: str, terms: str) -> str:
-    """Find the page and the number of all in one pass: the rows may be anywhere."""
-    return f"""
-        WITH hits AS MATERIALIZED (SELECT id, at FROM history WHERE {where})
-        SELECT c.total, p.id
-          FROM (SELECT count(*) AS total FROM hits) c
-          LEFT JOIN (SELECT id, row_number() OVER (ORDER BY {terms}) AS place
-                       FROM hits
-                      ORDER BY {terms}
-                      LIMIT :limit OFFSET :offset) p ON 1 = 1
-         ORDER BY p.place
-    """  # noqa: S608 - conditions and terms are ours
+    params: dict[str, Any] = {name: value for name, value in equal.items() if value is not None}
+    conditions = [f"{name} = :{name}" for name in params]
+    if which.since is not None or which.until is not None:
+        conditions.append(_IN_TIME)
+        params |= time_bounds(which.since, which.until)
+    condition, text_params = text_condition(which.text, column="search_keys")
+    return [*conditions, *filter(None, [condition])], params | text_params
 
 
 def _rows(tx: "Tx", ids: list[int]) -> "list[Row]":
@@ -113,7 +97,7 @@ def _rows(tx: "Tx", ids: list[int]) -> "list[Row]":
     params = {f"id_{number}": row_id for number, row_id in enumerate(ids)}
     places = ", ".join(f":{name}" for name in params)
     found = {row["id"]: row for row in tx.all(f"{_SELECT} WHERE id IN ({places})", **params)}
-    return [found[row_id] for row_id in ids]
+    return [_shown(found[row_id]) for row_id in ids]
 
 
 def _shown(row: "Row") -> "Row":

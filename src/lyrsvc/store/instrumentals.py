@@ -22,7 +22,6 @@ GLOBAL: Final = "global"
 ORIGINS: Final = ("explicit", "library", GLOBAL)
 """Where the decision to detect came from; items without one followed the global default."""
 
-CONFIRMED: Final = "i.detector_verdict = 1"
 LINES: Final = """
     SELECT i.id, i.artist, i.title, i.album, i.detect_origin, t.id AS target_id, t.library_id,
            t.source_path
@@ -76,7 +75,7 @@ def instrumental_inventory(
     after: InstrumentalFile | None = None,
 ) -> Iterator[InstrumentalFile]:
     """Give the confirmed files, beginning behind ``after``; limit 0 gives all."""
-    conditions, params = _conditions(tx, which)
+    conditions, params = _conditions(which)
     if after is not None:
         conditions += AFTER
         params |= {"after_id": after.id, "after_target": after.target_id or 0}
@@ -88,13 +87,13 @@ def instrumentals_page(
     tx: "Tx", which: InstrumentalFilter = EVERY_INSTRUMENTAL, *, page: int = 1, page_size: int = 50
 ) -> Page[InstrumentalFile]:
     """Give one page of the confirmed files, and how many there are in all."""
-    conditions, params = _conditions(tx, which)
+    conditions, params = _conditions(which)
     rows = tx.all(LINES + conditions + BY_ID, **place_of(page, page_size), **params)
     total = tx.value(COUNT + conditions, **params)
     return Page(rows=[_file(row) for row in rows], total=total)
 
 
-def _conditions(tx: "Tx", which: InstrumentalFilter) -> tuple[str, dict[str, Any]]:
+def _conditions(which: InstrumentalFilter) -> tuple[str, dict[str, Any]]:
     conditions: list[str] = []
     params: dict[str, Any] = {}
     if which.library_id is not None:
@@ -103,7 +102,7 @@ def _conditions(tx: "Tx", which: InstrumentalFilter) -> tuple[str, dict[str, Any
     if which.origin is not None:
         conditions.append(_of_origin(which.origin))
     if which.text:
-        condition, text_params = text_condition(tx, which.text, among=CONFIRMED)
+        condition, text_params = text_condition(which.text, column="i.search_keys")
         conditions.append(condition)
         params |= text_params
     return "".join(f" AND {condition}" for condition in conditions if condition), params

@@ -7,6 +7,7 @@ from lyrsvc.core import resume
 from lyrsvc.core.item import DetectorFinding, Result, Route, Status, WorkItem
 from lyrsvc.core.ptext import clean_text
 from lyrsvc.store.moments import from_db, to_db
+from lyrsvc.store.searching import search_keys
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -70,6 +71,7 @@ def to_row(item: WorkItem) -> "Row":
         "album_artist": clean_text(item.album_artist),
         "artist_key": item.artist_key,
         "title_key": item.title_key,
+        "search_keys": search_keys(item.artist_key, item.title_key, item.album),
         "duration_bucket": item.duration_bucket,
         "duration_ms": item.duration_ms,
         "isrc": item.isrc,

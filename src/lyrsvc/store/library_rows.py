@@ -31,23 +31,24 @@ def count_holdings(tx: "Tx", library_id: int, *, inventory_only: bool) -> Holdin
     rows = tx.value(
         "SELECT count(*) FROM scan_results WHERE library_id = :library", library=library_id
     )
+    # Origins are asked for only where they matter: the indexes do not know them.
     found = tx.first(
         f"""
-        SELECT coalesce(sum(CASE WHEN others = 0 THEN 1 ELSE 0 END), 0) AS cancelled,
-               coalesce(sum(CASE WHEN others > 0 THEN 1 ELSE 0 END), 0) AS trimmed
-          FROM (SELECT i.id,
-                       (SELECT count(*) FROM work_targets o
-                         WHERE o.item_id = i.id
-                           AND (o.library_id IS NULL OR o.library_id <> :library
-                                OR (:inventory = 1 AND o.origin <> 'inventory'))) AS others
+        SELECT count(*) FILTER (WHERE NOT others) AS cancelled,
+               count(*) FILTER (WHERE others) AS trimmed
+          FROM (SELECT EXISTS (SELECT 1 FROM work_targets o
+                                WHERE o.item_id = i.id
+                                  AND (o.library_id IS NULL OR +o.library_id <> :library
+                                       {"OR o.origin <> 'inventory'" if inventory_only else ""})
+                               ) AS others
                   FROM work_items i
                  WHERE i.status IN {_WAITING}
                    AND EXISTS (SELECT 1 FROM work_targets t
                                 WHERE t.item_id = i.id AND +t.library_id = :library
-                                  AND (:inventory = 0 OR t.origin = 'inventory'))) AS held
-        """,  # noqa: S608 - the statuses are ours
+                                  {"AND t.origin = 'inventory'" if inventory_only else ""})
+               ) AS held
+        """,  # noqa: S608 - the words are ours
         library=library_id,
-        inventory=int(inventory_only),
     )
     assert found is not None  # noqa: S101 - a sum always gives a row
     return Holdings(int(rows), int(found["cancelled"]), int(found["trimmed"]))

@@ -1,7 +1,8 @@
 """In what order a list comes: by a name, in the direction it is usually read, or turned around."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lyrsvc.core.errors import Refused
 
@@ -13,6 +14,13 @@ that rows without a value come last either way.
 """
 
 
+class Key(NamedTuple):
+    """A column that rows are compared by, or an expression, and whether the greatest come first."""
+
+    column: str
+    falls: bool
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
     """By what rows are ordered; ``descending`` None means as it is usually read."""
@@ -22,9 +30,13 @@ class Order:
 
     def terms(self, orders: Orders) -> str:
         """Give what follows ``ORDER BY``."""
+        return terms_of(self.keys(orders))
+
+    def keys(self, orders: Orders) -> tuple[Key, ...]:
+        """Give by what rows are compared, the first that differs decides."""
         columns = self._columns(orders)
         turned = self.falls(orders) is not _usually_falls(columns)
-        return ", ".join(_term(column, turned=turned) for column in columns)
+        return tuple(_key(column, turned=turned) for column in columns)
 
     def falls(self, orders: Orders) -> bool:
         """Tell whether the rows come with the greatest first."""
@@ -37,12 +49,16 @@ class Order:
         return orders[self.by]
 
 
+def terms_of(keys: Iterable[Key]) -> str:
+    """Give what follows ``ORDER BY``."""
+    return ", ".join(f"{key.column}{' DESC' if key.falls else ''}" for key in keys)
+
+
 def _usually_falls(columns: tuple[str, ...]) -> bool:
     return next(column for column in columns if not column.startswith("=")).startswith("-")
 
 
-def _term(column: str, *, turned: bool) -> str:
+def _key(column: str, *, turned: bool) -> Key:
     if column.startswith("="):
-        return column[1:]
-    falls = column.startswith("-") is not turned
-    return f"{column.lstrip('-')}{' DESC' if falls else ''}"
+        return Key(column[1:], falls=False)
+    return Key(column.lstrip("-"), falls=column.startswith("-") is not turned)

@@ -1,10 +1,11 @@
 """Pages of the queue: any filter, any order, and how many items there are in all.
 
 Unnarrowed, or narrowed to statuses alone, a page is found along an index where one has
-its order, and the total is a maintained count. Whatever else narrows it must be counted
-row by row: one pass finds the page and the number together.
+its order, else ``sorted_pages`` finds it; the total is a maintained count. Whatever else
+narrows it must be counted row by row: one pass finds the page and the number together.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -15,8 +16,9 @@ from lyrsvc.store.completions import in_class
 from lyrsvc.store.measuring import up_next
 from lyrsvc.store.ordering import Order, Orders
 from lyrsvc.store.queue_listing import STATUSES, whole_items
-from lyrsvc.store.reporting import TROUBLED, Page, place_of
+from lyrsvc.store.reporting import IN_LIBRARY, OF_LIBRARY, TROUBLED, Page, place_of
 from lyrsvc.store.searching import text_condition
+from lyrsvc.store.sorted_pages import Sought, sorted_page
 from lyrsvc.store.stock_taking import UNKNOWN, count_statuses
 
 if TYPE_CHECKING:
@@ -33,13 +35,9 @@ ORDERS: Final[Orders] = {
 }
 BY_PRIORITY: Final = Order(by="priority")
 
-DEEP: Final = 100_000
-"""Behind so many rows sorting them all is quicker than keeping the first ones sorted."""
-
 _IN_INDEX_ORDER: Final = ("id", "artist")
 _FINISHED: Final = {"completed_at": ("-completed_at", "-id")}
 _EVERYWHERE: Final = "i.id > 0"
-_IN_LIBRARY: Final = "i.id IN (SELECT item_id FROM work_targets WHERE library_id = :library)"
 _WITHOUT_REASON: Final = f"i.reason = '' AND i.status IN {TROUBLED!r}"
 
 
@@ -69,19 +67,22 @@ def queue_page(
     """Give one page of items in the JSON shape with their targets, and the total."""
     which = replace(which, statuses=_distinct(which.statuses))
     place = place_of(page, page_size)
-    conditions, params = _conditions(tx, which)
+    conditions, params = _conditions(which)
     if conditions:
-        terms = order.terms(ORDERS)
-        found = tx.all(
-            _page_of_hits(_status_condition(which), conditions, terms), **params, **place
-        )
-        ids = [row["id"] for row in found if row["id"] is not None]
-        return Page(rows=whole_items(tx, ids), total=found[0]["total"])
+        where = f"{_status_condition(which) or _EVERYWHERE} AND {conditions}"
+        hits = sorted_page(tx, _items(where, params), order.keys(ORDERS), place)
+        return Page(rows=whole_items(tx, hits.ids), total=hits.total)
     standing = count_statuses(counts.read(tx))
     total = sum(standing[status] for status in which.statuses or STATUSES)
-    walk = _walk(which, order, deep=place["offset"] > DEEP)
-    rows = tx.all(walk, **place) if place["offset"] < total else []
-    return Page(rows=whole_items(tx, [row["id"] for row in rows]), total=total)
+    if place["offset"] >= total:
+        return Page(rows=[], total=total)
+    walk = _walk(which, order)
+    if walk:
+        ids = [row["id"] for row in tx.all(f"{walk} LIMIT :limit OFFSET :offset", **place)]
+    else:
+        items = _items(_status_condition(which) or "1 = 1")
+        ids = sorted_page(tx, items, order.keys(ORDERS), place, total=total).ids
+    return Page(rows=whole_items(tx, ids), total=total)
 
 
 def next_items(tx: "Tx", *, limit: int, now: datetime) -> "list[Row]":
@@ -89,53 +90,36 @@ def next_items(tx: "Tx", *, limit: int, now: datetime) -> "list[Row]":
     return whole_items(tx, [item.id for item in up_next(tx, limit=limit, now=now)])
 
 
-def _walk(which: QueueFilter, order: Order, *, deep: bool) -> str:
-    """Give the statement for items that only their status narrows."""
-    finished = order.by == "completed_at" and which.statuses == ("done",)
-    terms = order.terms({**ORDERS, **_FINISHED} if finished else ORDERS)
+def _walk(which: QueueFilter, order: Order) -> str:
+    """Give the walk along an index with the order of items that only their status narrows."""
     if order.by == "priority":
         # One walk for each status along ix_items_list, merged as they are read.
         walks = " UNION ALL ".join(
             f"SELECT id, priority FROM work_items WHERE status = '{status}'"  # noqa: S608 - ours
             for status in which.statuses or STATUSES
         )
-        return f"SELECT id, priority FROM ({walks}) ORDER BY {terms} LIMIT :limit OFFSET :offset"  # noqa: S608
-    condition = _status_condition(which) + (" AND completed_at IS NOT NULL" if finished else "")
-    if deep and not finished and (which.statuses or order.by not in _IN_INDEX_ORDER):
-        return f"""
-            SELECT id
-              FROM (SELECT id, row_number() OVER (ORDER BY {terms}) AS place
-                      FROM work_items i WHERE {condition})
-             WHERE place > :offset AND place <= :offset + :limit
-             ORDER BY place
-        """  # noqa: S608 - as below
-    return f"""
-        SELECT id FROM work_items i WHERE {condition} ORDER BY {terms}
-         LIMIT :limit OFFSET :offset
-    """  # noqa: S608 - terms and statuses are ours
+        return f"SELECT id, priority FROM ({walks}) ORDER BY {order.terms(ORDERS)}"  # noqa: S608
+    if order.by == "completed_at" and which.statuses == ("done",):
+        done = f"{_status_condition(which)} AND completed_at IS NOT NULL"
+        terms = order.terms(_FINISHED)
+        return f"SELECT id FROM work_items i WHERE {done} ORDER BY {terms}"  # noqa: S608
+    if order.by in _IN_INDEX_ORDER and not which.statuses:
+        return f"SELECT id FROM work_items i WHERE {_EVERYWHERE} ORDER BY {order.terms(ORDERS)}"  # noqa: S608
+    return ""
 
 
-def _page_of_hits(statuses: str, conditions: str, terms: str) -> str:
-    return f"""
-        WITH hits AS MATERIALIZED (
-            SELECT i.id, i.priority, i.due_at, i.completed_at, i.artist_key, i.title_key,
-                   i.duration_bucket
-              FROM work_items i
-             WHERE {statuses} AND {conditions}
-        )
-        SELECT c.total, p.id
-          FROM (SELECT count(*) AS total FROM hits) c
-          LEFT JOIN (SELECT * FROM hits ORDER BY {terms} LIMIT :limit OFFSET :offset) p ON 1 = 1
-         ORDER BY {terms}
-    """  # noqa: S608 - conditions and terms are ours
+def _items(where: str, params: Mapping[str, Any] | None = None) -> Sought:
+    probe = where.replace(OF_LIBRARY, IN_LIBRARY)
+    return Sought(table="work_items", alias="i", where=where, probe=probe, params=params or {})
 
 
-def _conditions(tx: "Tx", which: QueueFilter) -> tuple[str, dict[str, Any]]:
+def _conditions(which: QueueFilter) -> tuple[str, dict[str, Any]]:
     """Give what narrows beyond the status."""
     conditions: list[str] = []
     params: dict[str, Any] = {}
     if which.library_id is not None:
-        conditions.append(_IN_LIBRARY)
+        # With a status its index is walked and each item asked; without, the library leads.
+        conditions.append(IN_LIBRARY if which.statuses else OF_LIBRARY)
         params["library"] = which.library_id
     if which.lane is not None:
         conditions.append("i.lane = :lane")
@@ -147,7 +131,7 @@ def _conditions(tx: "Tx", which: QueueFilter) -> tuple[str, dict[str, Any]]:
     if which.result is not None:
         conditions.append(in_class(which.result))
     if which.text:
-        condition, text_params = text_condition(tx, which.text, among=_status_condition(which))
+        condition, text_params = text_condition(which.text, column="i.search_keys")
         conditions.append(condition)
         params |= text_params
     return " AND ".join(filter(None, conditions)), params
@@ -156,7 +140,7 @@ def _conditions(tx: "Tx", which: QueueFilter) -> tuple[str, dict[str, Any]]:
 def _status_condition(which: QueueFilter) -> str:
     """Name the statuses in the statement itself, so that the partial indexes can serve."""
     if not which.statuses:
-        return _EVERYWHERE
+        return ""
     if len(which.statuses) == 1:
         return f"i.status = '{which.statuses[0]}'"
     return f"i.status IN ({', '.join(repr(status) for status in which.statuses)})"

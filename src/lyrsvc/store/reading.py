@@ -12,17 +12,33 @@ if TYPE_CHECKING:
     from lyrsvc.store.engine import Link
 
 READERS: Final = 4
+SPARE_READERS: Final = 60
+"""For a time when those are all busy with long questions: nobody waits for a report."""
+SPARE_AFTER_S: Final = 0.05
+"""How long to wait for one of the few; short questions are over by then."""
 TURN_WAIT_S: Final = 30.0
 """How long a read without a deadline waits for a free reader."""
 
 
 class ReaderPool:
-    """Hands out read-only connections, opened when they are first needed."""
+    """Hands out read-only connections, opened when they are first needed.
 
-    def __init__(self, open_reader: "Callable[[float], Link]", *, size: int = READERS) -> None:
+    A few are enough for short questions. While long ones hold them all, spare ones are
+    opened, and closed again afterwards, so that a report delays neither worker nor webhook.
+    """
+
+    def __init__(
+        self,
+        open_reader: "Callable[[float], Link]",
+        *,
+        size: int = READERS,
+        spare: int = SPARE_READERS,
+    ) -> None:
         self._open_reader = open_reader
-        self._turns = threading.Semaphore(size)
         self._size = size
+        self._most = size + spare
+        self._lent = 0
+        self._returned = threading.Condition()
         self._lock = threading.Lock()
         self._idle: list[Link] = []
         self._closed = False
@@ -31,8 +47,7 @@ class ReaderPool:
     def reading(self, *, deadline_s: float | None) -> Iterator[Tx]:
         """Lend a connection for one block."""
         wait_s = TURN_WAIT_S if deadline_s is None else deadline_s
-        if not self._turns.acquire(timeout=wait_s):
-            raise StoreBusy(f"all {self._size} database readers are in use; try again")
+        self._begin_turn(wait_s)
         try:
             link = self._take(wait_s)
             try:
@@ -52,7 +67,7 @@ class ReaderPool:
                 raise
             self._give_back(link)
         finally:
-            self._turns.release()
+            self._end_turn()
 
     def close(self) -> None:
         """Close every idle reader, and those in use as soon as they come back."""
@@ -61,6 +76,21 @@ class ReaderPool:
             idle, self._idle = self._idle, []
         for link in idle:
             link.close()
+
+    def _begin_turn(self, wait_s: float) -> None:
+        """Wait a moment for one of the few connections, then be content with a spare one."""
+        with self._returned:
+            soon = min(wait_s, SPARE_AFTER_S)
+            if not self._returned.wait_for(
+                lambda: self._lent < self._size, soon
+            ) and not self._returned.wait_for(lambda: self._lent < self._most, wait_s):
+                raise StoreBusy(f"all {self._most} database readers are in use; try again")
+            self._lent += 1
+
+    def _end_turn(self) -> None:
+        with self._returned:
+            self._lent -= 1
+            self._returned.notify_all()
 
     def _take(self, wait_s: float) -> "Link":
         with self._lock:
@@ -72,7 +102,7 @@ class ReaderPool:
 
     def _give_back(self, link: "Link") -> None:
         with self._lock:
-            if not self._closed:
+            if not self._closed and len(self._idle) < self._size:
                 self._idle.append(link)
                 return
         link.close()

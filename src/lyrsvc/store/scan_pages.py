@@ -12,7 +12,8 @@ from lyrsvc.store import libraries
 from lyrsvc.store.ordering import Order, Orders
 from lyrsvc.store.reporting import Page, place_of
 from lyrsvc.store.scan_listing import SELECT, STORED_STATUSES, shown_result
-from lyrsvc.store.searching import key_pattern
+from lyrsvc.store.searching import file_condition
+from lyrsvc.store.sorted_pages import Sought, sorted_page
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -27,7 +28,10 @@ ORDERS: Final[Orders] = {
 BY_ID: Final = Order(by="id")
 _SHOWN_AS_STORED: Final = ("done", "unreadable")
 """Statuses that never give way to ``processing``."""
-_KEYS: Final = ("artist_key", "alt_artist_key", "title_key", "album_key")
+_IN_INDEX_ORDER: Final = ("id", "title")
+LONG_SHARE: Final = 4
+"""Of more than this part of the table, rows are met faster as they lie than along an index."""
+_WALK: Final = "SELECT s.id FROM scan_results s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,50 +53,45 @@ def results_page(
 ) -> "Page[Row]":
     """Give one page of files in the JSON shape of scan results, and the total."""
     place = place_of(page, page_size)
-    terms = order.terms(ORDERS)
-    where, params = _where(which, _claimed(tx))
+    claimed = _claimed(tx)
     if which.text or which.status == "processing":
-        found = tx.all(_page_of_hits(where, terms), **params, **place)
-        ids = [row["id"] for row in found if row["id"] is not None]
-        return Page(rows=_shown(tx, ids), total=found[0]["total"])
-    total = _count(tx, which, where, params)
+        whole = bool(which.text)
+        hits = sorted_page(tx, _sought(which, claimed, whole=whole), order.keys(ORDERS), place)
+        return Page(rows=_shown(tx, hits.ids), total=hits.total)
+    sought = _sought(which, claimed)
+    total = _count(tx, which, sought)
     if place["offset"] >= total:
         return Page(rows=[], total=total)
-    is_short = order.by != "id" or which == ResultFilter()
-    rows = (
-        tx.all(f"{_walk(where)} ORDER BY {terms} LIMIT :limit OFFSET :offset", **params, **place)
-        if is_short
-        else _merged(tx, which, where, order, params=params, place=place)
-    )
-    return Page(rows=_shown(tx, [row["id"] for row in rows]), total=total)
-
-
-def _walk(where: str) -> str:
-    return f"SELECT s.id FROM scan_results s {where}"  # noqa: S608 - conditions are ours
+    if which == ResultFilter() and order.by in _IN_INDEX_ORDER:
+        walk = f"{_WALK} ORDER BY {order.terms(ORDERS)} LIMIT :limit OFFSET :offset"
+        ids = [row["id"] for row in tx.all(walk, **place)]
+    elif order.by == "id":
+        ids = _merged(tx, which, sought, order, place)
+    else:
+        whole = total * LONG_SHARE > sum(libraries.count_files(tx).values())
+        sought = _sought(which, claimed, whole=whole)
+        ids = sorted_page(tx, sought, order.keys(ORDERS), place, total=total).ids
+    return Page(rows=_shown(tx, ids), total=total)
 
 
 def _merged(
-    tx: "Tx",
-    which: ResultFilter,
-    where: str,
-    order: Order,
-    *,
-    params: dict[str, Any],
-    place: dict[str, int],
-) -> "list[Row]":
+    tx: "Tx", which: ResultFilter, sought: Sought, order: Order, place: dict[str, int]
+) -> list[int]:
     """Walk along the index once for each library and status, as far as the page goes."""
     falls = " DESC" if order.descending else ""
+    walk = f"{_WALK} WHERE {sought.where}"
     walks = [
-        f"SELECT id FROM ({_walk(where)} AND {end} ORDER BY s.id{falls} LIMIT :end) AS one"  # noqa: S608
+        f"SELECT id FROM ({walk} AND {end} ORDER BY s.id{falls} LIMIT :end) AS one"  # noqa: S608
         for end in _ends(tx, which)
     ]
-    union = " UNION ALL ".join(walks) or _walk("WHERE 1 = 0")
-    return tx.all(
+    union = " UNION ALL ".join(walks) or f"{_WALK} WHERE 1 = 0"
+    rows = tx.all(
         f"SELECT id FROM ({union}) AS found ORDER BY id{falls} LIMIT :limit OFFSET :offset",  # noqa: S608
-        **params,
+        **sought.params,
         **place,
         end=place["offset"] + place["limit"],
     )
+    return [row["id"] for row in rows]
 
 
 def _ends(tx: "Tx", which: ResultFilter) -> list[str]:
@@ -102,21 +101,6 @@ def _ends(tx: "Tx", which: ResultFilter) -> list[str]:
     if which.status is None:
         return [f"s.status = '{status}'" for status in STORED_STATUSES]
     return ["1 = 1"]
-
-
-def _page_of_hits(where: str, terms: str) -> str:
-    """Find the rows once, then count them and give the page."""
-    columns = ", ".join(f"s.{name}" for name in ("id", "artist_key", "title_key", "album_key"))
-    return f"""
-        WITH hits AS MATERIALIZED (SELECT {columns} FROM scan_results s {where})
-        SELECT c.total, p.id
-          FROM (SELECT count(*) AS total FROM hits) c
-          LEFT JOIN (SELECT s.id, row_number() OVER (ORDER BY {terms}) AS place
-                       FROM hits s
-                      ORDER BY {terms}
-                      LIMIT :limit OFFSET :offset) p ON 1 = 1
-         ORDER BY p.place
-    """  # noqa: S608 - conditions and terms are ours
 
 
 def _claimed(tx: "Tx") -> str:
@@ -134,35 +118,33 @@ def _claimed(tx: "Tx") -> str:
     return ", ".join(map(str, found))
 
 
-def _count(tx: "Tx", which: ResultFilter, where: str, params: dict[str, Any]) -> int:
+def _count(tx: "Tx", which: ResultFilter, sought: Sought) -> int:
     files = libraries.count_files(tx)
     if which.status is None:
         return sum(files.values()) if which.library_id is None else files.get(which.library_id, 0)
     ends = _ends(tx, which) if which.library_id is None else ["1 = 1"]
-    counted = f"SELECT count(*) FROM scan_results s {where} AND "  # noqa: S608 - as above
-    return sum(tx.value(counted + end, **params) for end in ends)
+    counted = f"SELECT count(*) FROM scan_results s WHERE {sought.where} AND "  # noqa: S608 - as above
+    return sum(tx.value(counted + end, **sought.params) for end in ends)
 
 
-def _where(which: ResultFilter, claimed: str) -> tuple[str, dict[str, Any]]:
+def _sought(which: ResultFilter, claimed: str, *, whole: bool = False) -> Sought:
+    """Say which rows are meant; a pass over the whole table meets them as they lie."""
     conditions: list[str] = []
     params: dict[str, Any] = {}
-    # The plus keeps a search for text from fetching a library's rows in the order of its index.
-    column = "+s.library_id" if which.text else "s.library_id"
+    plus = "+" if whole else ""  # keeps from fetching rows in the order of an index
     if which.library_id is not None:
-        conditions.append(f"{column} = :library")
+        conditions.append(f"{plus}s.library_id = :library")
         params["library"] = which.library_id
     if which.status == "processing":
         conditions.append(f"s.id IN ({claimed})" if claimed else "1 = 0")
     elif which.status is not None:
-        conditions.append("+s.status = :status" if which.text else "s.status = :status")
+        conditions.append(f"{plus}s.status = :status")
         params["status"] = which.status
         if claimed and which.status not in _SHOWN_AS_STORED:
             conditions.append(f"s.id NOT IN ({claimed})")
-    if pattern := key_pattern(which.text):
-        params["pattern"] = pattern
-        hits = " OR ".join(rf"s.{name} LIKE :pattern ESCAPE '\'" for name in _KEYS)
-        conditions.append(f"({hits})")
-    return (f"WHERE {' AND '.join(conditions)}" if conditions else ""), params
+    condition, text_params = file_condition(which.text)
+    where = " AND ".join(filter(None, [*conditions, condition])) or "1 = 1"
+    return Sought(table="scan_results", alias="s", where=where, params=params | text_params)
 
 
 def _shown(tx: "Tx", ids: Sequence[int]) -> "list[Row]":

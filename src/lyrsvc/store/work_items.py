@@ -25,19 +25,20 @@ CHUNK: Final = 1000
 
 _INSERT: Final = """
     INSERT INTO work_items (
-        artist, artists, title, album, album_artist, artist_key, title_key, duration_bucket,
-        duration_ms, isrc, mbid, low_confidence, status, claimed_from, reason, reason_detail,
-        reason_text, priority, route, ready_key, due_at, attempts, misses, provider_set_version,
-        detect_instrumental, detect_origin, rerun, boosted, lease_owner, lease_until_at, claim_seq,
-        resume, completed_at, fetched_at, lane, outcome, from_cache, detector_verdict,
-        detector_version, music_sum, vocal_peak, speech_mean, vocal_class, detected_at,
-        created_at, updated_at)
+        artist, artists, title, album, album_artist, artist_key, title_key, search_keys,
+        duration_bucket, duration_ms, isrc, mbid, low_confidence, status, claimed_from, reason,
+        reason_detail, reason_text, priority, route, ready_key, due_at, attempts, misses,
+        provider_set_version, detect_instrumental, detect_origin, rerun, boosted, lease_owner,
+        lease_until_at, claim_seq, resume, completed_at, fetched_at, lane, outcome, from_cache,
+        detector_verdict, detector_version, music_sum, vocal_peak, speech_mean, vocal_class,
+        detected_at, created_at, updated_at)
     VALUES (
         :artist, :artists, :title, :album, :album_artist, :artist_key, :title_key,
-        :duration_bucket, :duration_ms, :isrc, :mbid, :low_confidence, :status, :claimed_from,
-        :reason, :reason_detail, :reason_text, :priority, :route, :ready_key, :due_at, :attempts,
-        :misses, :provider_set_version, :detect_instrumental, :detect_origin, :rerun, :boosted,
-        :lease_owner, :lease_until_at, :claim_seq, :resume, :completed_at, :fetched_at, :lane,
+        :search_keys, :duration_bucket, :duration_ms, :isrc, :mbid, :low_confidence, :status,
+        :claimed_from, :reason, :reason_detail, :reason_text, :priority, :route, :ready_key,
+        :due_at, :attempts, :misses, :provider_set_version, :detect_instrumental, :detect_origin,
+        :rerun, :boosted, :lease_owner, :lease_until_at, :claim_seq, :resume, :completed_at,
+        :fetched_at, :lane,
         :outcome, :from_cache, :detector_verdict, :detector_version, :music_sum, :vocal_peak,
         :speech_mean, :vocal_class, :detected_at, :now, :now)
     RETURNING id
@@ -46,7 +47,8 @@ _INSERT: Final = """
 _UPDATE: Final = """
     UPDATE work_items
        SET artist = :artist, artists = :artists, title = :title, album = :album,
-           album_artist = :album_artist, duration_ms = :duration_ms, isrc = :isrc, mbid = :mbid,
+           album_artist = :album_artist, search_keys = :search_keys,
+           duration_ms = :duration_ms, isrc = :isrc, mbid = :mbid,
            low_confidence = :low_confidence, status = :status, claimed_from = :claimed_from,
            reason = :reason, reason_detail = :reason_detail, reason_text = :reason_text,
            priority = :priority, route = :route, ready_key = :ready_key, due_at = :due_at,

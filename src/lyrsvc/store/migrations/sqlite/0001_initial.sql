@@ -55,6 +55,7 @@ CREATE TABLE work_items (
     album_artist         TEXT NOT NULL DEFAULT '',
     artist_key           TEXT NOT NULL CHECK (artist_key <> ''),
     title_key            TEXT NOT NULL CHECK (title_key <> ''),
+    search_keys          TEXT NOT NULL DEFAULT '',
     duration_bucket      INTEGER NOT NULL DEFAULT 0 CHECK (duration_bucket >= 0),
     duration_ms          INTEGER NOT NULL DEFAULT 0 CHECK (duration_ms >= 0),
     isrc                 TEXT NOT NULL DEFAULT '',
@@ -110,7 +111,7 @@ CREATE INDEX ix_items_wait ON work_items (due_at, id)
 CREATE INDEX ix_items_lease ON work_items (lease_until_at) WHERE status = 'processing';
 CREATE INDEX ix_items_status ON work_items (status, reason);
 CREATE INDEX ix_items_list ON work_items (status, priority DESC, id);
-CREATE INDEX ix_items_done ON work_items (completed_at, id) WHERE status = 'done';
+CREATE INDEX ix_items_done ON work_items (completed_at, id, lane, outcome) WHERE status = 'done';
 CREATE INDEX ix_items_instr ON work_items (id) WHERE detector_verdict = 1;
 CREATE INDEX ix_items_miss ON work_items (id)
     WHERE status = 'done' AND outcome IN ('miss', 'rejected');
@@ -139,9 +140,9 @@ CREATE TABLE work_targets (
     updated_at  TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX ix_targets_item ON work_targets (item_id, status);
+CREATE INDEX ix_targets_item ON work_targets (item_id, status, library_id);
 CREATE INDEX ix_targets_source ON work_targets (source_hash);
-CREATE INDEX ix_targets_lib ON work_targets (library_id, status);
+CREATE INDEX ix_targets_lib ON work_targets (library_id, item_id);
 
 CREATE TABLE scan_results (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -190,7 +191,8 @@ CREATE INDEX ix_scan_gate ON scan_results
 CREATE INDEX ix_scan_keys ON scan_results (title_key, artist_key);
 CREATE INDEX ix_scan_altkeys ON scan_results (title_key, alt_artist_key);
 CREATE INDEX ix_scan_list ON scan_results (library_id, status, id);
-CREATE INDEX ix_scan_wanted ON scan_results (sidecar_class, ours, id) WHERE missing_since_at IS NULL;
+CREATE INDEX ix_scan_wanted ON scan_results (sidecar_class, ours, id, library_id)
+    WHERE missing_since_at IS NULL;
 CREATE INDEX ix_scan_mbid ON scan_results (mbid) WHERE mbid <> '';
 CREATE INDEX ix_scan_isrc ON scan_results (isrc) WHERE isrc <> '';
 CREATE INDEX ix_scan_missing ON scan_results (missing_since_at) WHERE missing_since_at IS NOT NULL;
@@ -209,7 +211,7 @@ CREATE TABLE lane_attempts (
     PRIMARY KEY (queue_id, lane)
 ) STRICT;
 
-CREATE INDEX ix_attempts_lane ON lane_attempts (lane, hit);
+CREATE INDEX ix_attempts_lane ON lane_attempts (lane, hit, attempted_at);
 
 CREATE TABLE counts (
     name       TEXT NOT NULL PRIMARY KEY,
@@ -398,7 +400,7 @@ CREATE TABLE history (
     search_keys TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
-CREATE INDEX ix_history_at ON history (at, id);
+CREATE INDEX ix_history_at ON history (at, id, event, lane, library_id);
 CREATE INDEX ix_history_item ON history (item_id, id);
 
 CREATE TABLE audit_log (
@@ -441,7 +443,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('work_items', 'ix_items_lease', '8 2'),
     ('work_items', 'ix_items_status', '1000000 250000 50000'),
     ('work_items', 'ix_items_list', '1000000 250000 100000 1'),
-    ('work_items', 'ix_items_done', '500000 2 1'),
+    ('work_items', 'ix_items_done', '500000 2 1 1 1'),
     ('work_items', 'ix_items_instr', '5000 1'),
     ('work_items', 'ix_items_miss', '20000 1');
 ANALYZE sqlite_schema;
