@@ -1,10 +1,11 @@
-"""The pages that the program writes about itself: settings, commands, example file."""
+"""The pages that are written by programs: settings, commands, example file, proofs of promises."""
 
 import difflib
 import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 from devtools import Refusal
 from devtools.environment import Environment
@@ -18,10 +19,13 @@ class Page:
     words: tuple[str, ...]
 
 
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+
 PAGES = (
     Page("docs/configuration.md", ("-m", "lyrsvc", "config", "docs", "--format", "markdown")),
     Page("docs/cli.md", ("-m", "lyrsvc.cli.manual")),
     Page("docs/http-api.md", ("-m", "lyrsvc.web.api_reference")),
+    Page("docs/seed-checklist.md", (str(TESTS / "promise_page.py"),)),
     Page("config.example.toml", ("-m", "lyrsvc", "config", "docs", "--format", "toml")),
 )
 

@@ -48,6 +48,7 @@ from lyrsvc.services.token_pace import TokenPace
 from lyrsvc.services.upkeep import Upkeep
 from lyrsvc.services.webhook_memory import WebhookMemory
 from lyrsvc.services.worker import Slots, Worker
+from lyrsvc.services.write_refusals import WriteRefusals
 from lyrsvc.settings.loading import Loaded
 from lyrsvc.settings.rules import work_interval_s
 from lyrsvc.settings.sections import Settings
@@ -316,6 +317,7 @@ def _desk(
         style=OutputStyle(
             bilingual=output.bilingual_output, word_timing=WordTiming(output.word_timing)
         ),
+        refusals=WriteRefusals(in_container=settings.environment.docker),
     )
 
 

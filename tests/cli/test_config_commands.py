@@ -26,7 +26,6 @@ addr = "127.0.0.1:3876"
 
 
 @pytest.mark.spec("C-01")
-@pytest.mark.seed("S-035")
 def test_a_value_follows_flag_variable_alias_file_default(shell: Shell):
     def value() -> tuple[str, str]:
         row = next(

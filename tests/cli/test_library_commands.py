@@ -92,6 +92,7 @@ def test_a_missing_root_is_refused_unless_waived(shell, tmp_path):
     ]
 
 
+@pytest.mark.seed("S-061", "S-065")
 @pytest.mark.spec("C-34", "E-47")
 def test_overrides_are_stored_as_true_false_null_or_left_alone(shell, music):
     shell.run("library", "add", str(music))

@@ -111,6 +111,7 @@ def test_the_client_behind_a_proxy_is_the_rightmost_address_that_is_not_ours(lin
     assert judged.trusted is (client == "192.168.1.9")
 
 
+@pytest.mark.seed("S-074")
 @pytest.mark.spec("H-30")
 @pytest.mark.parametrize("forged", ["127.0.0.1", "::1", "127.0.0.1:80", "[::1]"])
 def test_loopback_read_from_a_header_is_never_trusted(forged):

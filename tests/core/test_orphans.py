@@ -121,9 +121,11 @@ def test_without_any_name_inside_the_lone_pair_matches_by_its_place():
 @pytest.mark.seed("S-043")
 def test_the_artist_is_never_compared():
     lost = orphan("x", title="Hello", artist="The Quiet Ferrymen")
-    assert goals(decide([lost], [audio("y", title="Hello", artist="Somebody Else")])) == {
-        "x": ("y", "heuristic")
-    }
+    other = audio("y", title="Hello", artist="Somebody Else")
+    assert goals(decide([lost], [other])) == {"x": ("y", "heuristic")}
+    bystander = audio("z", title="Quite Different", artist="The Quiet Ferrymen")
+    found = decide([lost, orphan("w", title="None Alike")], [other, bystander], name_match=True)
+    assert goals(found)["x"] == ("y", "heuristic-nm")
 
 
 def test_two_recordings_by_their_ids_are_never_matched_by_name():

@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 from devtools.workshop import Workshop
+from image_roots import variables
 from small_roots import FEW_POWERS, SU_EXEC, may_mount
 from source_tree import ROOT
 
@@ -49,13 +50,6 @@ def box(dist, system):
     (place / "config").chmod(0o777)
     (place / "steps.sh").write_text(STEPS)
     return system
-
-
-def variables() -> dict[str, str]:
-    text = (ROOT / "packaging/docker/Dockerfile").read_text().replace("\\\n", " ")
-    return dict(
-        pair.split("=", 1) for pair in re.findall(r"^ENV (LYRSVC_DOCKER.*)$", text, re.M)[0].split()
-    )
 
 
 def start(box, tmp_path, powers, **environ: str) -> dict[str, str]:

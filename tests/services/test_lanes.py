@@ -210,18 +210,19 @@ def test_closing_is_told_once_with_its_cause(make_lane, caplog):
 
 @pytest.mark.seed("S-110")
 @pytest.mark.seed("S-124")
+@pytest.mark.parametrize("source", ["--token", "PROVIDER_TOKEN"])
 def test_a_throttle_after_the_longest_rest_names_the_pace_and_the_token(
-    make_lane, clock: FakeClock, caplog
+    make_lane, clock: FakeClock, caplog, source
 ):
     rest = RestPolicy(base=timedelta(minutes=30), cap=timedelta(minutes=30))
-    lane = make_lane(Scripted("a", Throttled()), rest=rest, token_source="PROVIDER_TOKEN")
+    lane = make_lane(Scripted("a", Throttled()), rest=rest, token_source=source)
     with caplog.at_level(logging.WARNING):
         ask(lane)
         assert not hasattr(caplog.records[-1], "remedy")
         clock.advance(1800)
         assert ask(lane).answer is Answer.THROTTLED
     assert "raise LYRSVC_API_COOLDOWN" in caplog.records[-1].remedy
-    assert "PROVIDER_TOKEN may be stale" in caplog.records[-1].remedy
+    assert f"the token of {source} may be stale" in caplog.records[-1].remedy
 
 
 # --- the pace --------------------------------------------------------------------------------

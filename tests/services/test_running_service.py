@@ -13,6 +13,11 @@ from providers_data import recorded
 from service_runs import House
 
 TITLE = "Paper Lantern Weather"
+PLAIN = """\
+We hung the paper lanterns low
+and let the kitchen radio go
+
+Tide comes in, tide goes slow"""
 
 
 @pytest.fixture
@@ -337,3 +342,29 @@ def test_wrong_counts_are_corrected_and_told(house, caplog):
         assert len(caplog.records) == 1
         (row,) = run.rows("SELECT n FROM counts WHERE name = 'status.pending'")
         assert row["n"] == 1
+
+
+@pytest.mark.spec("P-04")
+@pytest.mark.seed("S-002")
+@pytest.mark.parametrize(
+    ("file", "status", "written"),
+    [
+        ("B_unsynced.json", "done", PLAIN),
+        ("B2_unsynced_blank_body.json", "deferred", None),
+        (
+            "B3_unsynced_notice_and_entities.json",
+            "done",
+            PLAIN.replace("radio go", "radio go & don't look back"),
+        ),
+    ],
+)
+def test_plain_words_are_written_clean_and_blank_ones_are_a_miss(bodies, file, status, written):
+    bodies.play(file)
+    with bodies.house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.enqueue(TITLE)
+        run.work()
+        item = run.item(TITLE)
+        assert (item["status"], item["outcome"]) == (status, "unsynced" if written else "")
+        assert run.sidecars() == ([f"{TITLE}.txt"] if written else [])
+    if written:
+        assert (bodies.house.music / f"{TITLE}.txt").read_text("utf-8") == written

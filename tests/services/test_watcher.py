@@ -13,7 +13,7 @@ import pytest
 
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.debounce import Debounce
-from lyrsvc.core.errors import Refused, StorageFailed
+from lyrsvc.core.errors import Refused, StorageFailed, StoreBusy
 from lyrsvc.core.library import Library
 from lyrsvc.files.atomic import remove_file, replace_file
 from lyrsvc.files.tree import walk
@@ -132,6 +132,7 @@ def records(caplog, message: str) -> list[logging.LogRecord]:
 # What is scanned
 
 
+@pytest.mark.seed("S-038")
 def test_a_file_that_appears_has_its_directory_scanned(houses, music):
     house = houses(a_library(music)).open().run()
     write(music / "a" / "b" / "song.flac")
@@ -233,6 +234,29 @@ def test_a_busy_library_is_scanned_later(houses, music):
     write(music / "c" / "song.flac")
     house.scans.wait_for(lambda: len(house.scans.seen) == 3)
     assert set(house.scans.directories) == {music / "c"}
+
+
+def test_what_the_database_cannot_take_is_scanned_later(houses, music, caplog):
+    """No event comes twice: a directory that is given up here would never be looked at."""
+    faults = [StoreBusy("held"), StorageFailed("disk full")]
+
+    def scan(_library: Library, _directory: Path) -> bool:
+        if faults:
+            raise faults.pop(0)
+        return True
+
+    house = houses(a_library(music))
+    house.scans.answer = scan
+    house.open()
+    house.watcher._scans._storage_retry_s = 0.05
+    for name in ("a", "c"):
+        write(music / name / "song.flac")
+    house.run()
+    house.scans.wait_for(lambda: len(house.scans.seen) == 2)
+    assert set(house.scans.directories) == {music / "a", music / "c"}
+    later = records(caplog, "changed directories are scanned later")
+    assert [record.reason for record in later] == ["held", "disk full"]
+    assert "Traceback" not in caplog.text
 
 
 # Directories that come and go
@@ -337,6 +361,7 @@ def test_a_link_to_a_directory_is_not_followed(houses, music, tmp_path):
     assert house.scans.directories == [music / "c"]
 
 
+@pytest.mark.seed("S-038")
 def test_directories_below_the_scan_depth_are_not_watched(houses, music):
     house = houses(a_library(music), depth=1).open()
     assert house.watcher.directories == 3
@@ -345,6 +370,7 @@ def test_directories_below_the_scan_depth_are_not_watched(houses, music):
 # Libraries
 
 
+@pytest.mark.seed("S-038")
 def test_the_innermost_library_owns_a_file(houses, music):
     outer, inner = a_library(music, 1, "outer"), a_library(music / "a", 2, "inner")
     house = houses(outer, inner).open().run()
@@ -454,6 +480,7 @@ def test_a_list_that_cannot_be_read_leaves_things_as_they_are(houses, music, cap
 # Limits
 
 
+@pytest.mark.seed("S-037")
 def test_more_directories_than_the_cap_are_a_fatal_error_that_names_the_numbers(houses, tmp_path):
     for number in range(10):
         (tmp_path / "m" / f"{number}").mkdir(parents=True)

@@ -83,6 +83,16 @@ def test_a_new_file_in_a_shared_directory_may_be_read_by_the_group(machine):
     assert stat.S_IMODE((shared / "x.toml").stat().st_mode) == 0o640
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files in directories of others")
+def test_a_new_file_of_root_belongs_to_whoever_has_the_directory(machine):
+    theirs = machine.root / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 99, 100)
+    machine.save({"api.cooldown": 20}, config_flag=str(theirs / "x.toml"))
+    made = (theirs / "x.toml").stat()
+    assert (made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (99, 100, 0o600)
+
+
 def test_no_directory_is_made_for_a_save_that_is_refused(machine):
     path = machine.root / "new" / "x.toml"
     with pytest.raises(ValidationFailed):

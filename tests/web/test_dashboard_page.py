@@ -11,6 +11,7 @@ from service_runs import House
 
 NOWHERE = "http://127.0.0.1:9"
 UI = {"LYRSVC_WEB_UI_ENABLED": "true", "LYRSVC_PROVIDERS_PRIMARY": "lrclib"}
+INSTRUMENTAL = "SELECT n FROM counts WHERE name = 'instrumental'"
 
 
 @pytest.fixture
@@ -88,6 +89,31 @@ def test_the_twenty_latest_completions_come_newest_first(run, clock):
         )
     ]
     assert shown == stored
+
+
+@pytest.mark.seed("S-078")
+def test_lanes_show_hits_of_attempts_with_a_bar_and_instrumentals_are_counted(run):
+    run.db.write(fill)
+    page = run.visitor().get("/dashboard").text
+    lanes = page.partition('data-region="lanes"')[2].partition("</section>")[0]
+    tiles = re.findall(r'<li class="lane">.*?</li>', lanes, re.DOTALL)
+    (tile,) = [tile for tile in tiles if "lrclib" in text_of(tile).lower().split()]
+    assert 'class="lane-count">1/3<' in tile
+    assert '<progress max="3" value="1"' in tile
+    assert "33.3% hits" in text_of(tile)
+    top = page.partition('data-region="tiles"')[2].partition("</section>")[0]
+    (shown,) = re.findall(r'instrumental-inventory">.*?tile-value">(\d+)<', top, re.DOTALL)
+    assert int(shown) == run.rows(INSTRUMENTAL)[0]["n"]
+    recent = page.partition('data-region="recent"')[2].partition("</section>")[0]
+    (row,) = [row for row in re.findall(r"<tr>.*?</tr>", recent) if "Tidewater" in row]
+    cells = re.findall(r'<td data-label="(\w+)"[^>]*>(.*?)</td>', row)
+    found = {name: text_of(cell) for name, cell in cells}
+    assert (found["Artist"], found["Album"], found["Provider"]) == (
+        "Artist 1",
+        "Northern Pier",
+        "lrclib",
+    )
+    assert "synced" in found["Result"].lower()
 
 
 @pytest.mark.spec("H-54")

@@ -69,6 +69,7 @@ def test_a_key_is_found_wherever_it_is_carried(run, carry, scope):
     assert answer.json == {"event": "Test", "status": "ok"}
 
 
+@pytest.mark.seed("S-075")
 @pytest.mark.spec("H-19")
 def test_a_wrong_key_in_an_earlier_place_is_final(run):
     visitor = run.visitor(scope="webhook")

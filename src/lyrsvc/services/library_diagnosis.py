@@ -1,8 +1,8 @@
 """``doctor`` looks at the libraries: there, filled, writable, open to the unit, watchable."""
 
-import errno
 import os
 import secrets
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,17 +11,20 @@ from typing import Final
 
 from lyrsvc import brand
 from lyrsvc.core.library import Library
+from lyrsvc.files.atomic import write_fault
 from lyrsvc.files.tree import is_skipped
 from lyrsvc.services.diagnosis import Finding, broken, odd, well
 from lyrsvc.services.inotify_link import watch_limit
 from lyrsvc.services.root_probes import RootProbes, RootState
 from lyrsvc.services.watch_tree import list_subdirectories
-
-UNIT: Final = f"{brand.SERVICE_USER}.service"
-UNIT_PLACES: Final = tuple(
-    Path(place, "systemd", "system") for place in ("/etc", "/run", "/usr/lib", "/lib")
+from lyrsvc.services.write_refusals import (
+    UNIT,
+    UNIT_PLACES,
+    has_unit,
+    opening_in_unit,
+    write_remedy,
 )
-DROP_IN: Final = Path("/etc/systemd/system", f"{UNIT}.d", "media-write.conf")
+
 _EXCLUSIVE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -53,7 +56,7 @@ def examine_unit(
     libraries: Iterable[Library], database: Path, *, places: Sequence[Path] = UNIT_PLACES
 ) -> Iterator[Finding]:
     """Look whether the packaged unit lets the service write in every library."""
-    if database.parent != Path(brand.PACKAGE_STATE) or not _has_unit(places):
+    if database.parent != Path(brand.PACKAGE_STATE) or not has_unit(places):
         return
     writable = list(_writable_paths(places))
     for library in libraries:
@@ -61,9 +64,7 @@ def examine_unit(
             yield odd(
                 "hardening",
                 f'the unit {UNIT} keeps library "{library.name}" ({library.path}) read-only',
-                f"put [Service] ReadWritePaths={library.path} into {DROP_IN} "
-                f"(template: /usr/share/{brand.PROGRAM}/systemd/media-write.conf), then: "
-                f"systemctl daemon-reload && systemctl restart {brand.SERVICE_USER}",
+                opening_in_unit(library.path),
             )
             return
     yield well("hardening", f"the unit {UNIT} may write in every library")
@@ -102,7 +103,8 @@ def _examine(library: Library, state: RootState, *, in_container: bool) -> Itera
         yield broken("library", f"{shown} cannot be read", remedy)
     elif fault := _try_writing(library.path):
         cause = (fault.strerror or "unknown error").lower()
-        remedy = _write_remedy(fault, library.path, in_container=in_container)
+        reason = write_fault(fault, library.path).reason
+        remedy = write_remedy(reason, library.path, in_container=in_container)
         yield broken("library", f"cannot write in {library.path}: {cause}", remedy)
     elif state.empty:
         yield odd("library", f"{shown} is empty", "check that its disk is mounted")
@@ -121,33 +123,15 @@ def _try_writing(root: Path) -> OSError | None:
     return None
 
 
-def _write_remedy(fault: OSError, root: Path, *, in_container: bool) -> str:
-    """Name what helps: the mount, the container's ids, the unit or plain permissions."""
-    if fault.errno == errno.EROFS:
-        if root.is_relative_to("/home") or _has_unit(UNIT_PLACES):
-            return f"mount it writable; under systemd add ReadWritePaths={root} in {DROP_IN}"
-        return "mount it writable (for a container without :ro)"
-    if fault.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "free some space or raise the quota"
-    owner = root.stat()
-    if in_container:
-        return f"set PUID={owner.st_uid} and PGID={owner.st_gid}, the owner of the directory"
-    return f"give the service's user write access, for example: chmod g+w {root} and add its group"
-
-
-def _has_unit(places: Sequence[Path]) -> bool:
-    return any((place / UNIT).exists() for place in places)
-
-
 def _writable_paths(places: Sequence[Path]) -> Iterator[Path]:
     """Read which paths the unit and its drop-ins open."""
     for place in places:
         for file in (place / UNIT, *sorted((place / f"{UNIT}.d").glob("*.conf"))):
-            with suppress(OSError, UnicodeDecodeError):
+            with suppress(OSError, ValueError):
                 for line in file.read_text("utf-8").splitlines():
                     name, _, value = line.strip().partition("=")
                     if name.strip() in ("ReadWritePaths", "BindPaths"):
-                        yield from (Path(word.lstrip("-+")) for word in value.split())
+                        yield from (Path(word.lstrip("-+")) for word in shlex.split(value))
 
 
 def _count(root: Path, depth: int) -> int:

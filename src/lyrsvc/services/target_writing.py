@@ -27,9 +27,16 @@ from lyrsvc.core.sidecar import (
     render,
     should_fetch,
 )
-from lyrsvc.files.sidecar_writing import Place, SidecarWriter, WriteReport, WriteResult
+from lyrsvc.files.sidecar_writing import (
+    Place,
+    SidecarWriter,
+    WriteReport,
+    WriteResult,
+    refuse_read_only,
+)
 from lyrsvc.files.sidecars import Beside, Ownership
 from lyrsvc.services.attempting import Intent, TargetReport
+from lyrsvc.services.write_refusals import WriteRefusals
 from lyrsvc.store import written_files
 from lyrsvc.store.database import Database
 from lyrsvc.store.written_files import OwnFile
@@ -97,12 +104,15 @@ def present(target: Target) -> Told:
 class TargetDesk:
     """Looks at targets and writes to them."""
 
-    def __init__(self, writer: SidecarWriter, *, style: OutputStyle) -> None:
+    def __init__(
+        self, writer: SidecarWriter, *, style: OutputStyle, refusals: WriteRefusals | None = None
+    ) -> None:
         self._writer = writer
         self._style = style
+        self._refusals = refusals or WriteRefusals()
 
     def look(self, target: Target, root: Path | None, *, resumed: bool = False) -> Spot | Told:
-        """See what stands at a target; an end when nothing has to be done for it.
+        """See what stands at a target; an end when nothing can or has to be done for it.
 
         A file of ours may be what an attempt has written before it was cut short; when
         this one is ``resumed`` from there, the target is gone through to its end.
@@ -113,13 +123,13 @@ class TargetDesk:
         try:
             beside = self._look(target, place)
         except FileFault as fault:
-            return _refused(target, fault)
+            return self._refused(target, place, fault)
         if beside is None:
             return _gone(target)
         found = beside.deciding
         halfway = resumed and found is not None and found.ours
         if halfway or should_fetch(beside.state, target.mode) is Fetch.FETCH:
-            return Spot(target=target, place=place, beside=beside)
+            return self._spot(target, place, beside)
         normal = target.mode is FetchMode.NORMAL
         result = TargetResult.PRESENT if normal else TargetResult.KEPT
         end = _end(target, TargetStatus.DONE, result, found.kind if found else None)
@@ -159,7 +169,22 @@ class TargetDesk:
             )
             return self._told(plan, report, accepted.lane)
         except FileFault as fault:
-            return _refused(target, fault)
+            return self._refused(target, plan.place, fault)
+
+    def _spot(self, target: Target, place: Place, beside: Beside) -> Spot | Told:
+        """Find out before anybody is asked that nothing could be written there."""
+        try:
+            refuse_read_only(place)
+        except FileFault as fault:
+            return self._refused(target, place, fault)
+        return Spot(target=target, place=place, beside=beside)
+
+    def _refused(self, target: Target, place: Place, fault: FileFault) -> Told:
+        self._refusals.warn(place.root or place.directory, place.directory, fault)
+        end = TargetEnd(
+            target_id=target.id, status=TargetStatus.FAILED, reason=fault.reason, mode=target.mode
+        )
+        return Told(TargetReport(end=end), str(fault))
 
     def _look(self, target: Target, place: Place) -> Beside | None:
         if target.origin is TargetOrigin.METADATA and not place.directory.exists():
@@ -240,10 +265,3 @@ def _end(
 
 def _gone(target: Target) -> Told:
     return Told(TargetReport(end=_end(target, TargetStatus.PARKED, TargetResult.GONE)))
-
-
-def _refused(target: Target, fault: FileFault) -> Told:
-    end = TargetEnd(
-        target_id=target.id, status=TargetStatus.FAILED, reason=fault.reason, mode=target.mode
-    )
-    return Told(TargetReport(end=end), str(fault))

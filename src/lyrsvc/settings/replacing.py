@@ -116,13 +116,16 @@ def _replace(target: Target, old: str, data: bytes) -> None:
 
 
 def _take_over_identity(descriptor: int, path: Path) -> None:
-    """Give the new file owner and mode of the old one, or the mode a new one should have."""
+    """Give the new file owner and mode of the old one; a first one belongs to its directory's."""
     if os.name != "posix":
         return
     try:
         there = path.stat()
     except FileNotFoundError:
-        shared = path.parent.stat().st_mode & stat.S_ISGID
+        above = path.parent.stat()
+        with suppress(OSError):  # only root can, and only root's file would shut the service out
+            os.fchown(descriptor, above.st_uid, above.st_gid)
+        shared = above.st_mode & stat.S_ISGID
         os.fchmod(descriptor, _NEW_FILE_IN_SHARED_DIRECTORY if shared else _NEW_FILE)
         return
     mine = os.fstat(descriptor)
