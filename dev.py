@@ -106,15 +106,16 @@ def lock(words: "Sequence[str]") -> int:
 
 
 def bench(words: "Sequence[str]") -> int:
-    """Run the measurements in bench/: all of them, or the named one with its words."""
+    """Run the measurements in bench/: all of them in one table, or the named one with its words."""
     ensure(HOME, dev=True)
-    scripts = sorted((ROOT / "bench").glob("[!_]*.py"))
-    if words:
-        scripts = [script for script in scripts if script.stem == words[0]]
-    if not scripts:
-        raise Refusal("there is no such measurement in bench/")
-    codes = [children.run([HOME.python, str(script), *words[1:]]) for script in scripts]
-    return max(codes)
+    folder = ROOT / "bench"
+    if not words or words[0].startswith("-"):
+        return children.run([HOME.python, folder / "_run.py", *words])
+    scripts = {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+    script = scripts.get(words[0])
+    if script is None:
+        raise Refusal(f"there is no such measurement in bench/; there are {', '.join(scripts)}")
+    return children.run([HOME.python, script, *words[1:]])
 
 
 def package(words: "Sequence[str]") -> int:
@@ -147,7 +148,9 @@ VERBS = {
     "check": Verb(check, "", "format, lint, types, layers, docs fresh, locks fresh"),
     "docs": Verb(docs, "[--check]", "write the generated reference pages"),
     "lock": Verb(lock, "[--upgrade]", "pin the dependencies with their hashes"),
-    "bench": Verb(bench, "[NAME [ARGS...]]", "run the measurements in bench/"),
+    "bench": Verb(
+        bench, "[NAME [ARGS...]]", "measure everything, or one thing; --full, --json FILE"
+    ),
     "package": Verb(package, "[deb|rpm|apk...]", "make wheel and packages in dist/"),
 }
 

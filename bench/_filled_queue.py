@@ -15,6 +15,7 @@ from lyrsvc.clock import SystemClock
 from lyrsvc.core.keys import match_key
 from lyrsvc.store import counts
 from lyrsvc.store.database import Database, Tx, to_db
+from lyrsvc.store.searching import search_keys
 
 NOW = datetime(2026, 1, 31, 14, 5, 6, tzinfo=UTC)
 BATCH = 20_000
@@ -141,14 +142,17 @@ def work_items(count: int) -> Iterator[Row]:
         album_number = number // TRACKS_OF_ALBUM
         album = f"{WORDS[album_number % len(WORDS)]} {WORDS[album_number // 7 % len(WORDS)]}"
         artist = f"The {WORDS[album_number // 3 % len(WORDS)]} {album_number // 3}".title()
+        whole_album = f"{album} {album_number}".title()
+        artist_key, title_key = match_key(artist), match_key(title)
         made = to_db(NOW - timedelta(minutes=(count - number) / count * 500_000))
         yield {
             "id": number + 1,
             "artist": artist,
             "title": title,
-            "album": f"{album} {album_number}".title(),
-            "artist_key": match_key(artist),
-            "title_key": match_key(title),
+            "album": whole_album,
+            "artist_key": artist_key,
+            "title_key": title_key,
+            "search_keys": search_keys(artist_key, title_key, whole_album),
             "duration_bucket": dice.randint(20, 80),
             "duration_ms": dice.randint(100_000, 400_000),
             "isrc": f"XX{number:010d}",
@@ -265,13 +269,13 @@ def work_targets(count: int) -> Iterator[Row]:
 
 COPIES = (
     """
-    INSERT INTO work_items (id, artist, title, album, artist_key, title_key, duration_bucket,
-        duration_ms, isrc, mbid, provider_set_version, detect_instrumental, detect_origin,
-        created_at, updated_at, status, reason, priority, route, ready_key, due_at,
+    INSERT INTO work_items (id, artist, title, album, artist_key, title_key, search_keys,
+        duration_bucket, duration_ms, isrc, mbid, provider_set_version, detect_instrumental,
+        detect_origin, created_at, updated_at, status, reason, priority, route, ready_key, due_at,
         lease_until_at, misses, completed_at, lane, outcome, detector_verdict)
     SELECT id + :shift, artist || ' ' || :copy, title, album || ' ' || :copy,
-           artist_key || ' ' || :copy, title_key, duration_bucket, duration_ms, isrc, mbid,
-           provider_set_version, detect_instrumental, detect_origin, created_at, updated_at,
+           artist_key || ' ' || :copy, title_key, search_keys, duration_bucket, duration_ms, isrc,
+           mbid, provider_set_version, detect_instrumental, detect_origin, created_at, updated_at,
            CASE status WHEN 'processing' THEN 'pending' ELSE status END, reason, priority, route,
            ready_key + :copy, due_at, NULL, misses,
            substr(completed_at, 1, 20) || printf('%03dZ', :copy), lane, outcome, detector_verdict

@@ -16,6 +16,8 @@ class Timed:
     times: list[float] = field(default_factory=list)
     statuses: dict[int, int] = field(default_factory=dict)
     took: float = 0.0
+    size: int = 0
+    """The bytes of the last answer, its head left out."""
 
     @property
     def rate(self) -> float:
@@ -67,7 +69,7 @@ async def _work(address: str, make: Make, numbers: Iterator[int], result: Timed)
     for number in numbers:
         begun = time.perf_counter()
         writer.write(make(number))
-        note(result, await _answer(reader), time.perf_counter() - begun)
+        note(result, *await _answer(reader), time.perf_counter() - begun)
     writer.close()
 
 
@@ -81,7 +83,7 @@ async def _stream(address: str, make: Make, rate: float, seconds: float, connect
     async def one(number: int, due: float) -> None:
         wire = await idle.get()
         wire[1].write(make(number))
-        note(result, await _answer(wire[0]), time.perf_counter() - due)
+        note(result, *await _answer(wire[0]), time.perf_counter() - due)
         idle.put_nowait(wire)
 
     for number in range(int(rate * seconds)):
@@ -93,7 +95,9 @@ async def _stream(address: str, make: Make, rate: float, seconds: float, connect
     return result
 
 
-def note(result: Timed, status: int, seconds: float) -> None:
+def note(result: Timed, status: int, size: int, seconds: float) -> None:
+    """Write one answer down."""
+    result.size = size
     result.times.append(seconds)
     result.statuses[status] = result.statuses.get(status, 0) + 1
 
@@ -103,7 +107,7 @@ async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     return await asyncio.open_connection(host, int(port))
 
 
-async def _answer(reader: asyncio.StreamReader) -> int:
+async def _answer(reader: asyncio.StreamReader) -> tuple[int, int]:
     head = await reader.readuntil(b"\r\n\r\n")
     status = int(head[9:12])
     length = next(
@@ -112,4 +116,4 @@ async def _answer(reader: asyncio.StreamReader) -> int:
         if line.lower().startswith(b"content-length:")
     )
     await reader.readexactly(length)
-    return status
+    return status, length

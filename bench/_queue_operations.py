@@ -94,7 +94,7 @@ def claim(bench: Bench) -> float:
     began = time.perf_counter()
     item, bench.turns = bench.db.write(take)
     took = time.perf_counter() - began
-    assert item is not None
+    assert item is not None, "the queue is too short for so many claims"
     bench.claimed.append(item)
     return took
 

@@ -1,17 +1,15 @@
-"""Measure directory mode: tags, lookups in a local dump, judging, writing.
+"""Directory mode: tags, lookups in a local dump, judging, writing.
 
-    python bench/directory.py [--rows 1000000] [--files 2000] [--dump PATH] [--profile]
+python bench/directory.py [--rows N] [--files N] [--dump PATH]
 
-Makes real tagged files whose songs are in the dump, once as albums and once all in
-one directory, and runs the command over them in process. Prints files per second
-and how the time is spent; the rest is the walk, names and printing. The bar is 200
-files a second in both layouts.
+Makes real tagged files whose songs are in the dump, once as albums and once all in one
+directory, and runs the command over them in process, once over fresh files and once over
+finished ones. The floor writes as many small files durably and does nothing else.
 """
 
 import argparse
-import cProfile
 import io
-import pstats
+import os
 import random
 import sys
 import tempfile
@@ -23,6 +21,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import dump_lookup
+from _meter import Spent, metered, timed
+from _profile import split_lines
+from _script import run_script
+from _table import Bar, Row, explained
 from builders import minimal_flac, minimal_mp3
 from lyrsvc.cli.call import World
 from lyrsvc.cli.running import main as run_command
@@ -31,29 +33,28 @@ from lyrsvc.files import atomic, sidecar_writing
 from lyrsvc.providers.lrclib_dump import LrclibDump
 from lyrsvc.services import fetching, lookup
 
-BAR = 200.0
+LEAST = Bar(limit=200, least=True)
 ALBUM = 12
 
 
-def main() -> None:
+def measure(options: argparse.Namespace) -> Iterator[Row]:
     """Build what is missing, and measure both layouts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--files", type=int, default=2_000)
-    parser.add_argument("--dump", type=Path)
-    parser.add_argument("--profile", action="store_true")
-    options = parser.parse_args()
+    rows = options.rows or (1_000_000 if options.full else 100_000)
+    files = options.files or (2_000 if options.full else 1_000)
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         dump = options.dump or place / "dump.sqlite3"
         if not dump.exists():
-            dump_lookup.build(dump, options.rows)
-        numbers = random.Random(11).sample(range(options.rows), options.files)
+            dump_lookup.build(dump, rows)
+        numbers = random.Random(11).sample(range(rows), files)
         for layout, folder in (("albums", by_album), ("one directory", lambda _: "all")):
             music = place / layout
             for place_in_list, number in enumerate(numbers):
                 make_file(music / folder(place_in_list), place_in_list, number)
-            measure(layout, music, dump, profile=options.profile)
+            beside = place / f"{layout} floor"
+            floor = timed(lambda beside=beside: write_durably(beside, files))
+            for kind in ("first run", "all present"):
+                yield measured(f"{layout}, {kind}", music, dump, floor)
 
 
 def by_album(place: int) -> str:
@@ -69,27 +70,39 @@ def make_file(folder: Path, place: int, number: int) -> None:
     make(folder / f"{place:04d} {title}.{suffix}", seconds=length, **tags)
 
 
-def measure(layout: str, music: Path, dump: Path, *, profile: bool) -> None:
-    """Run the command once over fresh files and once over finished ones."""
-    for kind in ("first run", "all present"):
-        profiler = cProfile.Profile() if profile and kind == "first run" else None
-        with timed_parts() as parts:
-            started, worked = time.perf_counter(), time.process_time()
-            if profiler:
-                profiler.enable()
-            lines = fetch(music, dump)
-            if profiler:
-                profiler.disable()
-            took, worked = time.perf_counter() - started, time.process_time() - worked
-        rate = len(lines) / took
-        states = {line.split("\t")[0] for line in lines}
-        verdict = "ok" if rate >= BAR else "TOO SLOW"
-        print(f"{layout:14} {kind:12} {rate:8.0f} files/s  {verdict}  {sorted(states)}")
-        told = {**parts, "rest": took - sum(parts.values()), "(processor)": worked}
-        for name, seconds in told.items():
-            print(f"    {name:18} {seconds * 1000 / len(lines):7.3f} ms a file")
-        if profiler:
-            pstats.Stats(profiler).sort_stats("tottime").print_stats(30)
+def measured(name: str, music: Path, dump: Path, floor: Spent) -> Row:
+    """Run the command once over a directory."""
+    with timed_parts() as parts, metered() as spent:
+        lines = fetch(music, dump)
+    states = ", ".join(sorted({line.split("\t")[0] for line in lines}))
+    row = Row(
+        work=f"directory mode, {name}",
+        figure=len(lines) / spent.wall_s,
+        unit="files/s",
+        peer="durable writes alone",
+        peer_figure=len(lines) / floor.wall_s,
+        bar=LEAST,
+        stolen=spent.stolen,
+        note=f"{len(lines)} files {states}; {spent.own_s / len(lines) * 1000:.2f} ms processor",
+    )
+    each_ms = {part: seconds * 1000 / len(lines) for part, seconds in parts.items()}
+    each_ms["rest"] = spent.wall_s * 1000 / len(lines) - sum(each_ms.values())
+    return explained(row, lambda: split_lines(each_ms, "ms a file"))
+
+
+def write_durably(folder: Path, files: int) -> None:
+    """Write as many small files as safely as sidecars are written."""
+    folder.mkdir()
+    for number in range(files):
+        draft = folder / f".{number}"
+        with draft.open("wb") as file:
+            file.write(b"[00:01.00]words\n" * 30)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(folder / f"{number}.lrc")
+        handle = os.open(folder, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
 
 
 def fetch(music: Path, dump: Path) -> list[str]:
@@ -148,5 +161,12 @@ def timed_parts() -> Iterator[dict[str, float]]:
             setattr(owner, name, function)
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Take the sizes, or a dump that is there."""
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--files", type=int)
+    parser.add_argument("--dump", type=Path)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script(__doc__, measure, add_options))

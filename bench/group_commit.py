@@ -1,80 +1,96 @@
-"""Measure group commit beside one commit for each row, on the same disk, in one run.
+"""Group commit beside one commit for each row, on the same disk, in one run.
 
-Four threads write 10,000 rows of history; every row is durable before it counts.
-Beside it, two ways without shared commits: each row alone through the writer, as a
-caller would meet it, and on a bare connection, which has no hand-over to a thread.
-Run it as ``python bench/group_commit.py [directory]``. It fails when group commit is
-less than 5 times as fast as the first; the second is shown for an honest picture: the
-faster the disk syncs, and the more indexes a row has, the smaller both ratios are.
+python bench/group_commit.py [--directory PATH] [--rows N]
+
+Four threads write rows of history; every row is durable before it counts. Beside it, two
+ways without shared commits: each row alone through the writer, as a caller would meet it,
+and on a bare connection, which has no hand-over to a thread. The faster the disk syncs,
+and the more indexes a row has, the smaller both ratios are.
 """
 
+import argparse
+import os
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from _meter import Spent, metered, stolen_over
+from _profile import split_lines
+from _script import run_script
+from _table import Bar, Row, explained
+from lyrsvc.clock import SystemClock
 from lyrsvc.store.database import Database, Tx, to_db
 from lyrsvc.store.sqlite import SqliteEngine
 
 THREADS = 4
-ROWS = 10_000
-LEAST_RATIO = 5.0
+LEAST = Bar(limit=5.0, ratio=True, least=True)
+SYNCS = 200
 
 
-class WallClock:
-    """The real time, for the stamps of a new database."""
-
-    def now(self) -> datetime:
-        """Give the present moment."""
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        """Give seconds that never run backwards."""
-        return time.monotonic()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait; nothing ends it early."""
-        time.sleep(seconds)
-        return False
-
-
-def main() -> int:
-    """Print both rates and their ratio."""
-    directory = sys.argv[1] if len(sys.argv) > 1 else None
-    with tempfile.TemporaryDirectory(dir=directory, prefix="lyrsvc-bench-") as folder:
-        grouped = rate_of(Path(folder, "grouped.db"), submit_all)
-        single = rate_of(Path(folder, "single.db"), commit_each)
-        bare = rate_of(Path(folder, "bare.db"), commit_each_bare)
-    print(f"group commit                       {grouped:10,.0f} rows/s")
-    print(f"one commit per row, by the writer  {single:10,.0f} rows/s")
-    print(f"one commit per row, bare           {bare:10,.0f} rows/s")
-    print(
-        f"ratio to the writer                {grouped / single:10.1f}   (at least {LEAST_RATIO:g})"
-    )
-    print(f"ratio to the bare connection       {grouped / bare:10.1f}")
-    return 0 if grouped / single >= LEAST_RATIO else 1
+def measure(options: argparse.Namespace) -> Iterator[Row]:
+    """Write the same rows in three ways."""
+    rows = options.rows or (40_000 if options.full else 10_000)
+    with tempfile.TemporaryDirectory(dir=options.directory, prefix="lyrsvc-bench-") as folder:
+        place = Path(folder)
+        grouped = cost_of(place / "grouped.db", submit_all, rows)
+        single = cost_of(place / "single.db", commit_each, rows)
+        bare = cost_of(place / "bare.db", commit_each_bare, rows)
+        for peer, other, bar in (("one commit a row", single, LEAST), ("bare", bare, None)):
+            row = Row(
+                work=f"group commit of {rows:,} rows",
+                figure=rows / grouped.wall_s,
+                unit="rows/s",
+                peer=peer,
+                peer_figure=rows / other.wall_s,
+                bar=bar,
+                stolen=stolen_over([grouped, other]),
+            )
+            yield explained(row, lambda: split(place, grouped, single, rows))
 
 
-def rate_of(path: Path, write_share) -> float:
-    """Give rows per second over all threads; check that every row is there."""
-    with Database.open(path, create=True, clock=WallClock()) as db:
+def split(place: Path, grouped: Spent, single: Spent, rows: int) -> tuple[str, ...]:
+    """Say what a row costs in either way, and what one sync of this disk costs."""
+    parts = {
+        "one commit a row: wall": single.wall_s / rows * 1000,
+        "one commit a row: processor": single.own_s / rows * 1000,
+        "group commit: wall": grouped.wall_s / rows * 1000,
+        "group commit: processor": grouped.own_s / rows * 1000,
+        "one fdatasync of 4 KiB": sync_ms(place / "sync"),
+    }
+    return split_lines(parts, "ms")
+
+
+def sync_ms(path: Path) -> float:
+    """Measure what the disk takes to make one page durable."""
+    with path.open("wb", buffering=0) as file:
+        began = time.perf_counter()
+        for _ in range(SYNCS):
+            file.write(bytes(4096))
+            os.fdatasync(file.fileno())
+        return (time.perf_counter() - began) / SYNCS * 1000
+
+
+def cost_of(path: Path, write_share: Callable[[Database, int, int], None], rows: int) -> Spent:
+    """Measure all threads together; check that every row is there."""
+    with Database.open(path, create=True, clock=SystemClock()) as db:
         db.write(lambda tx: tx.value("SELECT 1"))
-        share = ROWS // THREADS
+        share = rows // THREADS
         threads = [
             threading.Thread(target=write_share, args=(db, number * share, share))
             for number in range(THREADS)
         ]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        took = time.perf_counter() - began
+        with metered() as spent:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         with db.read() as tx:
-            assert tx.value("SELECT count(*) FROM history") == ROWS
-    return ROWS / took
+            assert tx.value("SELECT count(*) FROM history") == share * THREADS
+    return spent
 
 
 def submit_all(db: Database, first: int, count: int) -> None:
@@ -107,7 +123,7 @@ def commit_each_bare(db: Database, first: int, count: int) -> None:
             link.close()
 
 
-def insertion(number: int):
+def insertion(number: int) -> Callable[[Tx], int]:
     """Give the operation that adds one line of history."""
 
     def insert(tx: Tx) -> int:
@@ -127,5 +143,12 @@ def insertion(number: int):
 
 STAMP = to_db(datetime(2026, 1, 31, 14, 5, 6, tzinfo=UTC))
 
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Take where and how much to write."""
+    parser.add_argument("--directory", help="a directory of the disk to measure")
+    parser.add_argument("--rows", type=int)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script(__doc__, measure, add_options))

@@ -1,9 +1,8 @@
-"""Measure realign where there is nothing to do: 100,000 sidecars, each beside its audio.
+"""Realign where there is nothing to do: every sidecar lies beside its audio.
 
-    python bench/realign.py [--albums 10000] [--rounds 5]
+python bench/realign.py [--albums N] [--rounds N]
 
-Walks the same tree with ``os.scandir`` in the same run and prints the ratio. The bar
-is three times the cost of listing; the median of the rounds counts.
+Lists the same tree with ``os.scandir`` in the same run; the median of the ratios counts.
 """
 
 import argparse
@@ -11,11 +10,14 @@ import os
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from _meter import median_ratio, stolen_over, timed
+from _profile import top_of
+from _script import run_script, say
+from _table import Bar, Row, explained
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.library import Library
 from lyrsvc.core.orphans import RealignPolicy
@@ -23,32 +25,41 @@ from lyrsvc.services.realigning import Realigner
 from lyrsvc.store import libraries
 from lyrsvc.store.database import Database
 
-BAR = 3.0
 TRACKS = 10
+MOST = Bar(limit=3.0, ratio=True, size=100_000)
 
 
-def main() -> None:
-    """Build a library, then measure both."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--albums", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
+def measure(options: argparse.Namespace) -> Iterator[Row]:
+    """Build a library, then measure both in turn."""
     clock = SystemClock()
     with (
         tempfile.TemporaryDirectory() as place,
         Database.open(Path(place, "db"), create=True, clock=clock) as db,
     ):
         root = Path(place, "music")
+        say(f"making {options.albums:,} albums")
         build(root, options.albums)
         library = db.write(lambda tx: libraries.add(tx, name="music", path=root, now=clock.now()))
         realigner = Realigner(db, clock=clock, policy=RealignPolicy(), chance=Random(1))
-        report(
-            [
-                (timed(lambda: list_tree(root)), timed(lambda: realign(realigner, library)))
-                for _ in range(options.rounds)
-            ],
-            options.albums * TRACKS,
+        list_tree(root)
+        rounds = [
+            (timed(lambda: list_tree(root)), timed(lambda: realign(realigner, library)))
+            for _ in range(options.rounds)
+        ]
+        listed, looked = zip(*rounds, strict=True)
+        row = Row(
+            work=f"realign of {options.albums * TRACKS:,} sidecars, nothing to do",
+            figure=statistics.median(one.wall_s for one in looked),
+            unit="s",
+            peer="os.scandir",
+            peer_figure=statistics.median(one.wall_s for one in listed),
+            paired_ratio=median_ratio([o.wall_s for o in looked], [o.wall_s for o in listed]),
+            processor_ratio=median_ratio([o.own_s for o in looked], [o.own_s for o in listed]),
+            bar=MOST,
+            size=options.albums * TRACKS,
+            stolen=stolen_over([*listed, *looked]),
         )
+        yield explained(row, lambda: top_of(lambda: realign(realigner, library)))
 
 
 def build(root: Path, albums: int) -> None:
@@ -77,23 +88,11 @@ def realign(realigner: Realigner, library: Library) -> None:
         raise SystemExit(f"there should be nothing to do: {found}")
 
 
-def timed(work: Callable[[], None]) -> float:
-    """Give the seconds something takes."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def report(rounds: list[tuple[float, float]], sidecars: int) -> None:
-    """Print the medians and whether they are good enough."""
-    listed = statistics.median(first for first, _ in rounds)
-    looked = statistics.median(second for _, second in rounds)
-    ratio = statistics.median(second / first for first, second in rounds)
-    verdict = "ok" if ratio <= BAR else "TOO SLOW"
-    print(f"{sidecars} sidecars: listing {listed:.3f} s, realign {looked:.3f} s")
-    print(f"ratio {ratio:.2f} (bar {BAR:.1f})  {verdict}")
-    sys.exit(ratio > BAR)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Take the size of the library."""
+    parser.add_argument("--albums", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script(__doc__, measure, add_options))

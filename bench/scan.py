@@ -1,201 +1,338 @@
 """How fast libraries are scanned, beside what the disk and a tag library alone would take.
 
-Usage: ``python bench/scan.py [files ...] [--real N] [--rounds N]``. Plain trees (default 1000
-10000 100000) have ten tiny audio files, ten sidecars and a cover in every album folder. The
-real tree (default 3000) has songs as libraries hold them: many tags, covers, megabytes of
-audio, and no sidecars, so that every song is enqueued; a third, of tiny files without
-sidecars, shows what filling the queue costs. What is compared is measured in turn, round by
-round, and medians are shown, so that a busy machine slows all of it alike.
+python bench/scan.py [files ...] [--real N] [--rounds N]
+
+Plain trees have ten tiny audio files, ten sidecars and a cover in every album folder. The
+real tree has songs as libraries hold them: many tags, covers, megabytes of audio, and no
+sidecars, so that every song is enqueued; a third, of tiny files without sidecars, shows what
+filling the queue costs, and a fourth has all its files in one directory. What is compared is
+measured in turn, round by round, so that a busy machine slows all of it alike.
 """
 
 import argparse
 import os
-import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from _meter import Spent, median_ratio, stolen_over, timed
 from _music import MIX, make_real_song
+from _scan_here import Measured, alone, told
+from _script import run_script, say
+from _table import Bar, Row, explained
 
 KINDS = ("flac", "mp3", "m4a", "flac", "mp3", "ogg", "flac", "mp3", "opus", "mp3")
+ALBUM = 10
+LARGE = 100_000
+MILLION = 1_000_000
+LOOP = Bar(limit=4.0, ratio=True, least=True)
+READER = Bar(limit=0.9, ratio=True, least=True)
+STORAGE = Bar(limit=5000, least=True)
+RESCAN = Bar(limit=3.0, ratio=True, size=LARGE)
+FLAT = Bar(limit=64, size=LARGE)
+UNTOUCHED = Bar(limit=0)
 
 
-class Measured(NamedTuple):
-    """One measurement in a process of its own."""
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """A library to scan."""
 
-    seconds: float
-    parent_cpu: float = 0.0
-    children_cpu: float = 0.0
-    memory_mib: int = 0
+    name: str
+    files: int
+    make: Callable[[Path, int], None]
+    rounds: int
+    is_barred: bool = False
+    """The bar of the rescan is meant for this kind of tree."""
+    beside_loop: bool = True
+    """Read it with the tag library and with the readers alone as well."""
 
 
-def main() -> None:
-    """Make the trees, run everything, print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", type=int, default=[1000, 10_000, 100_000])
-    parser.add_argument("--real", type=int, default=3000, help="songs of the real tree, 0 = none")
-    parser.add_argument("--rounds", type=int, default=3)
-    chosen = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+@dataclass(kw_only=True)
+class Rounds:
+    """What the rounds of one tree came to."""
+
+    scans: list[Measured]
+    rescans: list[Measured]
+    loops: list[Measured]
+    pools: list[Measured]
+    finds: list[Spent]
+    database: Path
+
+
+def measure(options: argparse.Namespace) -> Iterator[Row]:
+    """Make one tree after the other, and scan it."""
+    peaks: dict[str, Measured] = {}
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
-        for number in chosen.files:
-            make_tree(place / "plain", number, with_sidecars=True)
-            report(place, "plain", f"{number} tiny files with sidecars", number, chosen.rounds)
-        queued = min(max(chosen.files), 10_000)
-        make_tree(place / "queued", queued, with_sidecars=False)
-        report(place, "queued", f"{queued} tiny files, all enqueued", queued, chosen.rounds)
-        if chosen.real:
-            make_real_tree(place / "real", chosen.real)
-            report(place, "real", f"{chosen.real} songs, all enqueued", chosen.real, chosen.rounds)
+        for tree in trees(options):
+            root = place / "music"
+            say(f"making {tree.files:,} files: {tree.name}")
+            tree.make(root, tree.files)
+            rounds = run_rounds(tree, root, place)
+            peaks[f"{tree.files:,} files: {tree.name}"] = max(
+                rounds.scans, key=lambda one: one.memory_mib
+            )
+            yield from rows_of(tree, rounds, root, place)
+            shutil.rmtree(root)
+            shutil.rmtree(rounds.database.parent)
+    yield from memory_rows(peaks)
 
 
-def report(place: Path, name: str, title: str, number: int, rounds: int) -> None:
-    """Print the figures of one tree, and remove it."""
-    root = place / name
-    print(f"\n{title}")
-    scans: list[Measured] = []
-    loops: list[Measured] = []
-    rescans: list[Measured] = []
-    finds: list[float] = []
-    for _ in range(rounds):
-        loops.append(alone("loop", root))
-        database = Path(tempfile.mkdtemp(dir=place), "scan.db")
-        scans.append(alone("scan", root, database))
-        rescans.append(alone("scan", root, database))
-        finds.append(timed(lambda: find(root)))
-    scan, loop, rescan = (middle(each) for each in (scans, loops, rescans))
-    find_s = statistics.median(finds)
-    show("first scan", number, scan)
-    show("mutagen.File, one loop", number, loop)
-    ratios = [one.seconds / other.seconds for one, other in zip(loops, scans, strict=True)]
-    print(f"{'':4}first scan is {statistics.median(ratios):.2f} x the loop; {spare(loop, scan)}")
-    show("unchanged rescan", number, rescan)
-    show("find -printf", number, Measured(find_s))
-    print(f"{'':4}rescan / find {rescan.seconds / find_s:.2f}")
-    alone("stages", root, place)
-    subprocess.run(["rm", "-rf", root], check=True)
+def trees(options: argparse.Namespace) -> Iterator[Tree]:
+    """Give the libraries, the smallest first."""
+    rounds = options.rounds or 3
+    sizes = options.files or ([10_000, LARGE, MILLION] if options.full else [10_000, LARGE])
+    for files in sorted(sizes):
+        small = files < LARGE
+        turns = rounds if small or options.full else 1
+        yield Tree(
+            name="tiny, with sidecars",
+            files=files,
+            make=make_plain_tree,
+            rounds=1 if files >= MILLION else turns,
+            is_barred=True,
+            beside_loop=small or (options.full and files < MILLION),
+        )
+    queued = min(max(sizes), 10_000)
+    yield Tree(name="tiny, all enqueued", files=queued, make=make_queued_tree, rounds=rounds)
+    if real := (2_000 if options.real is None else options.real):
+        yield Tree(name="real songs", files=real, make=make_real_tree, rounds=rounds)
+    flat = LARGE if options.full else min(max(sizes), 30_000)
+    yield Tree(name="one directory", files=flat, make=make_flat_tree, rounds=1, beside_loop=False)
 
 
-def spare(loop: Measured, scan: Measured) -> str:
-    """Say what free cores would make of it: a busy machine has none for a second process."""
-    cores = os.cpu_count() or 1
-    best = loop.parent_cpu / (scan.parent_cpu + scan.children_cpu) * cores
-    return f"by CPU time alone {best:.2f} x on {cores} free cores"
+def run_rounds(tree: Tree, root: Path, place: Path) -> Rounds:
+    """Do everything once a round; a rescan and its listing at least three times."""
+    found = Rounds(scans=[], rescans=[], loops=[], pools=[], finds=[], database=Path())
+    for turn in range(tree.rounds):
+        if tree.beside_loop:
+            found.loops.append(alone("loop", root))
+            found.pools.append(alone("pool", root))
+        if turn:
+            shutil.rmtree(found.database.parent)
+        found.database = Path(tempfile.mkdtemp(dir=place), "scan.db")
+        found.scans.append(alone("scan", root, found.database))
+        say(f"{tree.name}: first scan took {found.scans[-1].seconds:.1f} s")
+    for _ in range(max(3, tree.rounds)):
+        found.rescans.append(alone("scan", root, found.database))
+        found.finds.append(timed(lambda: find(root)))
+    return found
 
 
-def alone(what: str, root: Path, place: Path | None = None) -> Measured:
-    """Do something in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, root, place or root],
-        capture_output=what != "stages",
-        text=True,
-        check=True,
-        env={**os.environ, "SCAN_ONLY": what},
+def rows_of(tree: Tree, rounds: Rounds, root: Path, place: Path) -> Iterator[Row]:
+    """Give the rows of one tree."""
+    title = f"{tree.files:,} files, {tree.name}"
+    scan_s = statistics.median(one.seconds for one in rounds.scans)
+    stolen = stolen_over([one.spent for one in (*rounds.scans, *rounds.loops, *rounds.pools)])
+    stages = told("stages", root, place) if tree.beside_loop else []
+    first = Row(
+        work=f"first scan, {title}",
+        figure=tree.files / scan_s,
+        unit="files/s",
+        stolen=stolen,
+        note=costs(rounds, tree.files),
     )
-    if what == "stages":
-        return Measured(0)
-    seconds, parent, children, memory = done.stdout.split()
-    return Measured(float(seconds), float(parent), float(children), int(memory))
-
-
-def do_here(what: str, root: Path, place: Path) -> None:
-    """Do what this process was started for, and print what it cost."""
-    if what == "stages":
-        from _scan_stages import measure_stages
-
-        print(f"{'':4}stages, each alone, CPU us a file:")
-        for stage, microseconds in measure_stages(root, place).items():
-            print(f"{'':8}{stage:20} {microseconds:7.1f}")
-        return
-    action = prepare_scan(root, place) if what == "scan" else prepare_loop(root)
-    worked = time.process_time()
-    seconds = timed(action)
-    worked = time.process_time() - worked
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(seconds, worked, children.ru_utime + children.ru_stime, peak)
-
-
-def prepare_scan(root: Path, database: Path) -> Callable[[], object]:
-    """Give a scan that is ready to begin."""
-    from random import Random
-
-    from lyrsvc.clock import SystemClock
-    from lyrsvc.services.enqueueing import Terms
-    from lyrsvc.services.scanning import Scanner, ScanSetup
-    from lyrsvc.store import libraries
-    from lyrsvc.store.database import Database
-
-    clock = SystemClock()
-    db = Database.open(database, create=True, clock=clock)
-    with db.read() as tx:
-        known = libraries.all_libraries(tx)
-    library = (
-        known[0]
-        if known
-        else db.write(lambda tx: libraries.add(tx, name="x", path=root, now=clock.now()))
+    if not tree.beside_loop:
+        yield first
+    else:
+        yield from beside(first, rounds, tree.files, stages)
+        yield storage(title, stages, stolen)
+    yield rescan(title, tree, rounds, root)
+    yield Row(
+        work=f"rows written by an unchanged rescan, {title}",
+        figure=written(rounds.database, root),
+        unit="rows",
+        bar=UNTOUCHED,
     )
-    scanner = Scanner(
-        db,
-        clock=clock,
-        setup=ScanSetup(),
-        terms=lambda now: Terms(now=now, chance=Random(1), output_dir="/nowhere"),
-    )
-    return lambda: scanner.scan(library, started_by="cli")
 
 
-def prepare_loop(root: Path) -> Callable[[], None]:
-    """Give a plain loop of the tag library's generic opener over the same files."""
-    import mutagen
+def beside(first: Row, rounds: Rounds, files: int, stages: list[str]) -> Iterator[Row]:
+    """Give a first scan beside the tag library's loop and beside the readers alone."""
+    for peer, others, bar in (
+        ("mutagen.File loop", rounds.loops, LOOP),
+        ("tag readers alone", rounds.pools, READER),
+    ):
+        row = Row(
+            work=first.work,
+            figure=first.figure,
+            unit=first.unit,
+            peer=peer,
+            peer_figure=files / statistics.median(one.seconds for one in others),
+            paired_ratio=median_ratio(
+                [one.seconds for one in others], [one.seconds for one in rounds.scans]
+            ),
+            processor_ratio=median_ratio(
+                [free_s(one) for one in others], [free_s(one) for one in rounds.scans]
+            ),
+            bar=bar,
+            stolen=first.stolen,
+            note=first.note if bar is LOOP else "",
+        )
+        yield explained(row, lambda bar=bar: stage_lines(stages) if bar is LOOP else own(stages))
 
-    paths = [
-        f"{folder}/{name}"
-        for folder, _, names in os.walk(root)
-        for name in names
-        if name.endswith(KINDS)
+
+def stage_lines(stages: list[str]) -> list[str]:
+    """Say what every stage costs."""
+    return ["processor us a file, each stage alone:", *stages]
+
+
+def own(stages: list[str]) -> list[str]:
+    """Say what a scan does besides reading tags, which shares the cores with the readers."""
+    spent = costs_of(stages)
+    reading = spent.pop("tag read (child)")
+    spent.pop("of that: enqueue", None)
+    return [
+        f"{sum(spent.values()):.1f} us a file of its own beside {reading:.1f} us of the readers, "
+        f"on {os.cpu_count()} cores"
     ]
-    for path in paths[:20]:  # what it loads at first use is not counted
-        mutagen.File(path)
-
-    def loop() -> None:
-        for path in paths:
-            mutagen.File(path)
-
-    return loop
 
 
-def make_tree(root: Path, number: int, *, with_sidecars: bool) -> None:
-    """Make album folders of ten files; without sidecars every file is a song of its own."""
+def costs_of(stages: list[str]) -> dict[str, float]:
+    """Read the stages' lines."""
+    return {line[9:].strip(): float(line[:9]) for line in stages}
+
+
+def free_s(measured: Measured) -> float:
+    """Give the seconds it would take on free cores: of the parent, or of all spread evenly.
+
+    A loop in one process has no other to spread to.
+    """
+    cores = os.cpu_count() or 1
+    spread = (measured.parent_cpu + measured.children_cpu) / cores
+    return max(measured.parent_cpu, spread)
+
+
+def storage(title: str, stages: list[str], stolen: float | None) -> Row:
+    """Give how many rows a second the store alone takes."""
+    each_us = costs_of(stages)
+    row = Row(
+        work=f"storage alone, {title}",
+        figure=1e6 / (each_us["write"] + each_us["commit"]),
+        unit="rows/s",
+        bar=STORAGE,
+        stolen=stolen,
+        note="by processor time",
+    )
+    return explained(row, lambda: stage_lines(stages))
+
+
+def rescan(title: str, tree: Tree, rounds: Rounds, root: Path) -> Row:
+    """Give an unchanged rescan beside the system's own listing."""
+    seconds = [one.seconds for one in rounds.rescans]
+    row = Row(
+        work=f"unchanged rescan, {title}",
+        figure=statistics.median(seconds),
+        unit="s",
+        peer="find -printf",
+        peer_figure=statistics.median(one.wall_s for one in rounds.finds),
+        paired_ratio=median_ratio(seconds, [one.wall_s for one in rounds.finds]),
+        processor_ratio=median_ratio(
+            [one.parent_cpu + one.children_cpu for one in rounds.rescans],
+            [one.children_s for one in rounds.finds],
+        ),
+        bar=RESCAN if tree.is_barred else None,
+        size=tree.files,
+        stolen=stolen_over([*(one.spent for one in rounds.rescans), *rounds.finds]),
+    )
+    return explained(row, lambda: told("profile", root, rounds.database))
+
+
+def memory_rows(peaks: dict[str, Measured]) -> Iterator[Row]:
+    """Give how much more memory larger libraries take than the first."""
+    (base, smallest), *others = peaks.items()
+    for title, peak in others:
+        files = int(title.partition(" ")[0].replace(",", ""))
+        if files <= 10_000:
+            continue
+        yield Row(
+            work=f"memory of a first scan, {title.replace(':', ',')}, growth",
+            figure=max(0.0, float(peak.memory_mib - smallest.memory_mib)),
+            unit="MiB",
+            peer=f"peak at {base.partition(' ')[0]}",
+            peer_figure=float(smallest.memory_mib),
+            bar=FLAT,
+            size=files,
+            note=f"peak {peak.memory_mib} MiB",
+        )
+
+
+def costs(rounds: Rounds, files: int) -> str:
+    """Say what a file costs in processor time."""
+    scan = sorted(rounds.scans)[len(rounds.scans) // 2]
+    said = (
+        f"processor us a file: parent {scan.parent_cpu / files * 1e6:.0f}, "
+        f"readers {scan.children_cpu / files * 1e6:.0f}"
+    )
+    if rounds.loops:
+        loop = sorted(rounds.loops)[len(rounds.loops) // 2]
+        said += f", mutagen.File {loop.parent_cpu / files * 1e6:.0f}"
+    return f"{said}; peak {scan.memory_mib} MiB"
+
+
+def written(database: Path, root: Path) -> float:
+    """Count the rows that one more rescan changes."""
+    return float(told("changes", root, database)[0])
+
+
+def find(root: Path) -> None:
+    """Have every entry listed by the system's own program."""
+    subprocess.run(
+        ["find", root, "-printf", "%T@ %s %i %p\n"], stdout=subprocess.DEVNULL, check=True
+    )
+
+
+# The trees
+
+
+def make_plain_tree(root: Path, files: int) -> None:
+    """Make album folders of ten files that are alike, with their sidecars."""
     bodies: dict[str, bytes] = {}
-    for album in range(number // 10):
-        folder = root / f"Artist {album // 10:05}" / f"Album {album:06}"
-        folder.mkdir(parents=True)
+    for album in range(files // ALBUM):
+        folder = album_folder(root, album)
         for track, kind in enumerate(KINDS):
             path = folder / f"{track:02} - Title {track}.{kind}"
-            if not with_sidecars:
-                make_song(path, kind, album, track)
-                continue
             if kind not in bodies:
                 bodies[kind] = make_song(path, kind, album, track).read_bytes()
             path.write_bytes(bodies[kind])
             path.with_suffix(".lrc").write_text("[00:01.00]words\n")
-        (folder / "cover.jpg").write_bytes(b"x" * 1000)
 
 
-def make_real_tree(root: Path, number: int) -> None:
+def make_queued_tree(root: Path, files: int) -> None:
+    """Make album folders of ten files, each a song of its own, without sidecars."""
+    for album in range(files // ALBUM):
+        folder = album_folder(root, album)
+        for track, kind in enumerate(KINDS):
+            make_song(folder / f"{track:02} - Title {track}.{kind}", kind, album, track)
+
+
+def make_flat_tree(root: Path, files: int) -> None:
+    """Make one directory that holds everything."""
+    from builders import minimal_flac
+
+    for number in range(files):
+        path = root / f"{number:06} - Title.flac"
+        minimal_flac(path, seconds=200.0, title=f"Title {number}", artist=f"Artist {number // 50}")
+
+
+def make_real_tree(root: Path, files: int) -> None:
     """Make album folders of ten songs as libraries hold them."""
-    for album in range(number // 10):
-        folder = root / f"Artist {album // 10:05}" / f"Album {album:06}"
-        folder.mkdir(parents=True)
+    for album in range(files // ALBUM):
+        folder = album_folder(root, album)
         for track, kind in enumerate(MIX):
             make_real_song(folder / f"{track:02} - Title {track}.{kind}", kind, album, track)
-        (folder / "cover.jpg").write_bytes(b"x" * 1000)
+
+
+def album_folder(root: Path, album: int) -> Path:
+    """Make the folder of an album, with its cover."""
+    folder = root / f"Artist {album // 10:05}" / f"Album {album:06}"
+    folder.mkdir(parents=True)
+    (folder / "cover.jpg").write_bytes(b"x" * 1000)
+    return folder
 
 
 def make_song(path: Path, kind: str, album: int, track: int) -> Path:
@@ -214,40 +351,12 @@ def make_song(path: Path, kind: str, album: int, track: int) -> Path:
     )
 
 
-def find(root: Path) -> None:
-    """Have every entry listed by the system's own program."""
-    subprocess.run(
-        ["find", root, "-printf", "%T@ %s %i %p\n"], stdout=subprocess.DEVNULL, check=True
-    )
-
-
-def middle(measured: list[Measured]) -> Measured:
-    """Give the one in the middle."""
-    return sorted(measured)[len(measured) // 2]
-
-
-def timed(action: Callable[[], object]) -> float:
-    """Give the seconds of one run."""
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
-
-
-def show(what: str, number: int, measured: Measured) -> None:
-    """Print one line."""
-    seconds, parent, children, memory = measured
-    cpu = ", ".join(
-        f"{name} {spent / number * 1e6:.0f}"
-        for name, spent in (("parent", parent), ("children", children))
-        if spent
-    )
-    cpu = f"  CPU us a file: {cpu}" if cpu else ""
-    peak = f"  peak {memory} MiB" if memory else ""
-    print(f"{'':4}{what:24} {seconds:8.2f} s  {number / seconds:9.0f} files/s{cpu}{peak}")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Take the sizes of the trees."""
+    parser.add_argument("files", nargs="*", type=int, help="sizes of the plain trees")
+    parser.add_argument("--real", type=int, help="songs of the real tree, 0 = none")
+    parser.add_argument("--rounds", type=int)
 
 
 if __name__ == "__main__":
-    if wanted := os.environ.get("SCAN_ONLY"):
-        do_here(wanted, Path(sys.argv[-2]), Path(sys.argv[-1]))
-    else:
-        main()
+    sys.exit(run_script(__doc__, measure, add_options))

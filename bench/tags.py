@@ -1,18 +1,24 @@
 """Files per second of the tag readers over one tree: ours, the library's, and the floor.
 
-Usage: ``python bench/tags.py [files per format]``. Every reader reads every file in
-turn, round by round, so that a busy machine slows all of them alike.
+python bench/tags.py [files per format]
+
+Every reader reads every file in turn, round by round, so that a busy machine slows all of
+them alike. The floor opens a file, reads 64 KiB and closes it.
 """
 
+import argparse
 import os
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from _meter import Spent, median_ratio, stolen_over, timed
+from _script import run_script
+from _table import Row
 
 FORMATS = ("mp3", "flac", "m4a", "ogg", "opus", "wma")
 ROUNDS = 5
@@ -27,22 +33,31 @@ TAGS = {
 }
 
 
-def main() -> None:
-    """Make the tree, run every reader, print the medians."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+def measure(options: argparse.Namespace) -> Iterator[Row]:
+    """Make the tree, run every reader, compare."""
     with tempfile.TemporaryDirectory() as directory:
-        paths = make_tree(Path(directory), count)
-        times: dict[str, list[float]] = {name: [] for name in READERS}
+        paths = make_tree(Path(directory), options.files or (500 if options.full else 100))
+        spent: dict[str, list[Spent]] = {name: [] for name in READERS}
         for _ in range(ROUNDS):
             for name, reader in READERS.items():
-                start = time.perf_counter()
-                for path in paths:
-                    reader(path)
-                times[name].append(time.perf_counter() - start)
-    print(f"{len(paths)} files, {', '.join(FORMATS)}; median of {ROUNDS} rounds")
-    for name, seconds in times.items():
-        median = statistics.median(seconds)
-        print(f"{name:28} {len(paths) / median:9.0f} files/s  {median / len(paths) * 1e6:7.0f} us")
+                spent[name].append(timed(lambda reader=reader: [reader(path) for path in paths]))
+    ours = "read_tags"
+    for work, peer in ((ours, "mutagen.File"), (ours, FLOOR), ("names only", "mutagen.File")):
+        yield compared(work, peer, spent, len(paths))
+
+
+def compared(work: str, peer: str, spent: dict[str, list[Spent]], files: int) -> Row:
+    """Give one reader beside another, as rates."""
+    mine, other = spent[work], spent[peer]
+    return Row(
+        work=f"{work} of {files} files in {len(FORMATS)} formats",
+        figure=files / statistics.median(one.wall_s for one in mine),
+        unit="files/s",
+        peer=peer,
+        peer_figure=files / statistics.median(one.wall_s for one in other),
+        processor_ratio=median_ratio([one.own_s for one in other], [one.own_s for one in mine]),
+        stolen=stolen_over([*mine, *other]),
+    )
 
 
 def make_tree(root: Path, count: int) -> list[str]:
@@ -89,12 +104,19 @@ def read_floor(path: str) -> None:
     os.close(fd)
 
 
+FLOOR = "open + read 64 KiB"
 READERS: dict[str, Callable[[str], None]] = {
     "read_tags": read_ours,
-    "read_tags, no enrichment": read_names_only,
+    "names only": read_names_only,
     "mutagen.File": read_library,
-    "open + read 64 KiB": read_floor,
+    FLOOR: read_floor,
 }
 
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Take the size of the tree."""
+    parser.add_argument("files", nargs="?", type=int, help="files of each format")
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script(__doc__, measure, add_options))

@@ -1,28 +1,31 @@
-"""Measure reports, metrics and the queue's own operations at growing lengths of the queue.
+"""Reports, metrics and the queue's own operations at growing lengths of the queue.
 
-    python bench/work_queue.py [--sizes 10000,100000,1000000] [--only WORD] [--directory PATH]
+python bench/work_queue.py [--sizes 10000,1000000] [--only WORD] [--directory PATH]
 
-Every figure stands beside its floor of the same run: for reads one indexed row, for
-writes one durable commit of one row. The last column of the closing table says how
-much slower the longest queue is than the shortest. A bar that is missed fails the run.
+Every figure stands beside its floor of the same run: for reads one indexed row, for writes
+one durable commit of one row. What must be flat is also compared with the shortest queue.
 """
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
 import _queue_operations as operations
 from _filled_queue import LANES, NOW, fill
+from _meter import metered, percentile
+from _profile import ProfiledWriter, top_of
 from _queue_operations import Bench, reading
+from _script import run_script, say
+from _table import Bar, Row, explained
 from lyrsvc.clock import SystemClock
 from lyrsvc.store import counts
 from lyrsvc.store.completions import (
@@ -33,15 +36,20 @@ from lyrsvc.store.completions import (
 )
 from lyrsvc.store.database import Database, Tx
 from lyrsvc.store.instrumentals import InstrumentalFilter, instrumentals_page
-from lyrsvc.store.measuring import processing_now, take_metrics, up_next
+from lyrsvc.store.measuring import take_metrics, up_next
 from lyrsvc.store.reporting import failure_analysis, provider_effectiveness, queue_summary
 from lyrsvc.store.stock_taking import take_stock
 
-SIZES = "10000,100000,1000000"
+SIZES = "10000,1000000"
+FULL_SIZES = "10000,100000,1000000"
+MILLION = 1_000_000
 WEEK = NOW - timedelta(days=7)
 BREATH_S = 0.01
-FLAT = 2.0
+FLAT = Bar(limit=2.0, ratio=True, size=MILLION)
 """What is flat may be this much slower on the longest queue."""
+PROFILED_RUNS = 10
+NOISE_MS = 0.05
+"""Medians below this are compared as if they were this long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +58,12 @@ class Figure:
 
     median: float
     p99: float
+    stolen: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One row of the table; ``run`` does it once and gives the seconds that count."""
+    """One thing to measure; ``run`` does it once and gives the seconds that count."""
 
     name: str
     run: "Callable[[Bench], float]"
@@ -66,81 +75,99 @@ class Measurement:
     company: "Callable[[Bench], AbstractContextManager[None]]" = lambda _bench: nullcontext()
 
 
-def main() -> int:
-    """Fill, measure and compare."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sizes", default=SIZES)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--directory")
-    options = parser.parse_args()
-    sizes = [int(size) for size in options.sizes.split(",")]
+def measure(options: argparse.Namespace) -> Iterator[Row]:
+    """Fill and measure, from the shortest queue to the longest."""
+    sizes = sorted(
+        int(size) for size in (options.sizes or (FULL_SIZES if options.full else SIZES)).split(",")
+    )
     chosen = [one for one in MEASUREMENTS if one.floor == "" or options.only in one.name]
     found: dict[int, dict[str, Figure]] = {}
     with tempfile.TemporaryDirectory(dir=options.directory, prefix="lyrsvc-bench-") as folder:
         for size in sizes:
             path = Path(folder, f"{size}.db")
-            began = time.perf_counter()
+            say(f"filling a queue of {size:,} items")
             fill(path, size)
-            took = time.perf_counter() - began
-            print(f"\n{size:,} items, {path.stat().st_size / 1e6:,.0f} MB, filled in {took:.0f} s")
-            found[size] = measure(path, size, chosen)
+            os.sync()  # what filling left to be written would be measured as well
+            with Database.open(path, create=False, clock=SystemClock()) as db:
+                bench = Bench(db, size)
+                found[size] = {}
+                for one in chosen:
+                    found[size][one.name] = figure_of(bench, one)
+                    if size == sizes[-1] and one.floor:
+                        yield from rows_of(bench, one, found, sizes[0])
+                check_counts(db)
             for leftover in path.parent.glob(f"{path.name}*"):
                 leftover.unlink()
-    missed = compare(chosen, found)
-    print("\n" + (f"missed: {', '.join(missed)}" if missed else "every bar holds"))
-    return 1 if missed else 0
 
 
-def measure(path: Path, size: int, chosen: list[Measurement]) -> dict[str, Figure]:
-    """Print every measurement of one database."""
-    figures: dict[str, Figure] = {}
-    with Database.open(path, create=False, clock=SystemClock()) as db:
-        bench = Bench(db, size)
-        print(f"{'':50}{'median ms':>11}{'p99 ms':>10}{'x floor':>9}")
-        for one in chosen:
-            figure = figures[one.name] = timed(bench, one)
-            floor = figures.get(f"floor: {one.floor}", figure)
-            print(
-                f"{one.name:50}{figure.median:11.3f}{figure.p99:10.3f}"
-                f"{figure.median / floor.median:9.1f}",
-                flush=True,
-            )
-        with db.read(deadline_s=None) as tx:
-            wrong = counts.differences(tx)
-        if wrong:
-            raise SystemExit(f"counts are wrong: {wrong}")
-    return figures
+def check_counts(db: Database) -> None:
+    """Break off when what was measured did something wrong."""
+    with db.read(deadline_s=None) as tx:
+        wrong = counts.differences(tx)
+    if wrong:
+        raise SystemExit(f"counts are wrong: {wrong}")
 
 
-def timed(bench: Bench, one: Measurement) -> Figure:
+def figure_of(bench: Bench, one: Measurement) -> Figure:
     """Run one measurement; the first run warms up and does not count."""
-    with one.company(bench):
+    with one.company(bench), metered() as spent:
         one.run(bench)
-        times = sorted(one.run(bench) * 1000 for _ in range(one.runs))
-    return Figure(
-        median=statistics.median(times), p99=times[min(len(times) * 99 // 100, len(times) - 1)]
-    )
+        times = [one.run(bench) * 1000 for _ in range(one.runs)]
+    say(f"{one.name} at {bench.size:,}: median {statistics.median(times):.3f} ms")
+    return Figure(median=statistics.median(times), p99=percentile(times, 0.99), stolen=spent.stolen)
 
 
-def compare(chosen: list[Measurement], found: dict[int, dict[str, Figure]]) -> list[str]:
-    """Print the growth of every median and its bars at the longest queue; name what missed."""
-    shortest, longest = min(found), max(found)
-    missed = []
-    print(f"\n{shortest:,} against {longest:,}")
-    print(f"{'':50}{'median ms':>11}{'median ms':>11}{'ratio':>8}  bar")
-    for one in chosen:
-        before, after = found[shortest][one.name], found[longest][one.name]
-        ratio = after.median / before.median
-        bars = [
-            (f"p99 {after.p99:.1f} < {one.p99_ms} ms", after.p99, one.p99_ms),
-            (f"median {after.median:.1f} < {one.median_ms} ms", after.median, one.median_ms),
-            (f"ratio {ratio:.1f} < {FLAT}", ratio, FLAT if one.flat else None),
-        ]
-        held = [(text, value < bar) for text, value, bar in bars if bar is not None]
-        missed += [f"{one.name} ({text})" for text, is_held in held if not is_held]
-        verdict = ", ".join(text if is_held else f"MISSED {text}" for text, is_held in held)
-        print(f"{one.name:50}{before.median:11.3f}{after.median:11.3f}{ratio:8.1f}  {verdict}")
-    return missed
+def rows_of(
+    bench: Bench, one: Measurement, found: dict[int, dict[str, Figure]], shortest: int
+) -> Iterator[Row]:
+    """Give the rows of one measurement: each of its bars, and whether it is flat."""
+    here = found[bench.size]
+    figure = here[one.name]
+    floor = here.get(f"floor: {one.floor}")
+    bars = [
+        ("p99", figure.p99, one.p99_ms, floor.p99 if floor else None),
+        ("median", figure.median, one.median_ms, floor.median if floor else None),
+    ]
+    given = [bar for bar in bars if bar[2] is not None] or bars[1:]
+    for kind, value, limit, floor_ms in given:
+        row = Row(
+            work=f"{one.name}, {kind}, {bench.size:,} items",
+            figure=value,
+            unit="ms",
+            peer={"read": "one row read", "commit": "one commit"}.get(one.floor, ""),
+            peer_figure=floor_ms,
+            bar=Bar(limit=limit, size=MILLION) if limit is not None else None,
+            size=bench.size,
+            stolen=figure.stolen,
+        )
+        yield explained(row, lambda: profile(bench, one))
+    if one.flat and bench.size > shortest:
+        before = max(found[shortest][one.name].median, NOISE_MS)
+        row = Row(
+            work=f"{one.name}, median, {bench.size:,} against {shortest:,} items",
+            figure=max(figure.median, NOISE_MS),
+            unit="ms",
+            peer=f"at {shortest:,}",
+            peer_figure=before,
+            bar=FLAT,
+            size=bench.size,
+            stolen=figure.stolen,
+        )
+        yield explained(row, lambda: profile(bench, one))
+
+
+def profile(bench: Bench, one: Measurement) -> tuple[str, ...]:
+    """Say where the time of a measurement goes; writes run in the writer's thread."""
+    runs = min(one.runs, PROFILED_RUNS)
+    with one.company(bench):
+        if one.floor == "read":
+            return top_of(lambda: [one.run(bench) for _ in range(runs)])
+        writer = ProfiledWriter(bench.db)
+        watched = replace(bench, db=writer)  # type: ignore[arg-type]
+        for _ in range(runs):
+            one.run(watched)
+        bench.turns, bench.batch = watched.turns, watched.batch
+        return writer.lines()
 
 
 # Readers must not delay writers
@@ -216,7 +243,6 @@ MEASUREMENTS = (
                 provider_effectiveness(tx, lanes=LANES),
                 list(recent_outcomes(tx, limit=DASHBOARD_ROWS)),
                 up_next(tx),
-                processing_now(tx),
             )
         ),
         runs=200,
@@ -341,5 +367,13 @@ MEASUREMENTS = (
     ),
 )
 
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Take the lengths of the queue and what to measure."""
+    parser.add_argument("--sizes")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--directory")
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script(__doc__, measure, add_options))
