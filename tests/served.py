@@ -16,15 +16,22 @@ class Served:
     """A running service; use it as a context manager."""
 
     def __init__(
-        self, home: Path, environ: dict[str, str], words: tuple[str, ...] = ("serve",)
+        self,
+        home: Path,
+        environ: dict[str, str],
+        words: tuple[str, ...] = ("serve",),
+        *,
+        below: tuple[str, ...] = (),
     ) -> None:
         self.environ = {"HOME": str(home), "PATH": os.environ["PATH"], **environ}
         self._log = home / f"serve-{time.monotonic_ns()}.log"
         self._words = words
+        self._below = below  # a command that becomes the program, such as unshare
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Served":
-        command = [sys.executable, "-m", "lyrsvc", *self._words, "--listen", "127.0.0.1:0"]
+        program = [*self._below, sys.executable, "-m", "lyrsvc"]
+        command = [*program, *self._words, "--listen", "127.0.0.1:0"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stderr=log, env=self.environ)
         wait_until(lambda: self.address or self._process.poll() is not None, "it listens")

@@ -27,6 +27,11 @@ from lyrsvc.store import libraries, meta
 from lyrsvc.store.database import Database, from_db, to_db
 
 _LAST_WINDOW = "last_window"
+_PATIENCE_S = 60.0
+"""How long a round waits for a library that somebody else works on before it is skipped.
+
+A rename holds one for a moment; without a schedule the round at the start is the only one.
+"""
 _ANNOUNCED_QUIET_S = 2.0
 """How long nothing more is announced of a directory before it is scanned."""
 
@@ -118,7 +123,7 @@ def build(
             return libraries.all_libraries(tx)
 
     def scan(library: Library, started_by: str) -> object:
-        return scanner.scan(library, started_by=started_by, mode=mode)
+        return scanner.scan(library, started_by=started_by, mode=mode, wait_s=_PATIENCE_S)
 
     def scan_below(started_by: str, library: Library, directory: Path) -> bool:
         try:

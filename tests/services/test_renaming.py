@@ -112,6 +112,30 @@ def test_a_destination_that_exists_stays(music):
     assert music.jobs() == [("done", "new.lrc is there already")]
 
 
+def test_our_own_copy_at_the_new_name_makes_the_old_one_superfluous(music):
+    """A scan that met the renamed audio first had the same words written there."""
+    for name in ("ours", "edited", "shared", "theirs"):
+        music.song(f"{name}.flac")
+        music.put(f"{name}.lrc", ours=name != "theirs")
+        music.put(f"new {name}.lrc", ours=True, al="known by now")
+    music.song("shared.mp3")
+    music.put("edited.lrc", "my own words\n")
+    music.rename(*((f"{n}.flac", f"new {n}.flac") for n in ("ours", "edited", "shared", "theirs")))
+    music.renamer().step()
+    kept = {"edited.lrc", "shared.lrc", "theirs.lrc"}
+    assert {name for name in music.sidecars() if name.endswith(".lrc")} == {
+        *kept,
+        *(f"new {name}.lrc" for name in ("ours", "edited", "shared", "theirs")),
+    }
+    assert [error for _, error in music.jobs()] == [
+        "",
+        *(f"new {name}.lrc is there already" for name in ("edited", "shared", "theirs")),
+    ]
+    own = {Path(own["path"]).name for own in music.table("written_files")}
+    assert "ours.lrc" not in own
+    assert "new ours.lrc" in own
+
+
 def test_the_word_timed_sibling_goes_with_its_lrc_only(music):
     for name in ("a", "b"):
         music.song(f"{name}.flac")

@@ -9,8 +9,9 @@ from lyrsvc.core.display import escape_controls
 from lyrsvc.core.orphans import extension
 from lyrsvc.files.move_log import MoveLog
 from lyrsvc.files.moving import is_half_moved, is_taken
-from lyrsvc.files.pairing import NAMED, Sidecars
+from lyrsvc.files.pairing import NAMED, Sidecars, split_name
 from lyrsvc.files.sidecars import find_sidecars
+from lyrsvc.files.tree import AUDIO_SUFFIXES
 from lyrsvc.services.move_rows import stem_of
 from lyrsvc.services.rename_rows import Renamed
 from lyrsvc.services.sidecar_moves import SidecarMover, Unit, UnitEnd
@@ -66,10 +67,10 @@ def _move(
         return
     standing = renamed.new.parent / goal if goal else None
     if standing is not None and standing != old and is_taken(old, standing):
-        if not is_half_moved(old, standing):
+        if not is_half_moved(old, standing) and not _is_spare(renamed, old, standing, mover):
             moves.kept.append(f"{_shown(standing)} is there already")
             return
-        mover.drop(old)  # an earlier attempt was cut off between link and unlink
+        mover.drop(old)  # a move was cut off between link and unlink, or a scan came first
         moves.followed.append((old, standing))
         return
     unit = Unit(
@@ -86,6 +87,18 @@ def _move(
         moves.kept.append(moved.reason)
     else:
         moves.failures.append(moved.reason)
+
+
+def _is_spare(renamed: Renamed, old: Path, new: Path, mover: SidecarMover) -> bool:
+    """Tell whether our own words stand at both names, and no audio needs the old one.
+
+    A scan that meets renamed audio before the rename is told has them written from the cache.
+    """
+    for name in os.listdir(old.parent):  # noqa: PTH208 - names are all we want
+        stem, suffix = split_name(name)
+        if stem == stem_of(renamed.old) and suffix.lower() in AUDIO_SUFFIXES:
+            return False
+    return _is_regular(new) and mover.is_own_copy(old, new)
 
 
 def _beside(directory: Path, stem: str) -> Sidecars:

@@ -5,15 +5,18 @@ does not know yet the next scan finds out.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
+from lyrsvc.core.sidecar import content_hash
 from lyrsvc.core.waiting import Moment
 from lyrsvc.files.atomic import Announce, remove_file, write_fault
 from lyrsvc.files.move_log import LoggedMove, MoveLog
@@ -25,8 +28,11 @@ from lyrsvc.services.move_rows import (
     remember_move,
     restand,
 )
+from lyrsvc.store import written_files
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.database import Database, Tx
+
+_HEADER: Final = re.compile(rb"\[[a-zA-Z]+:")
 
 
 class UnitEnd(Enum):
@@ -121,6 +127,22 @@ class SidecarMover:
             return self._back(done, log, before, Moved(UnitEnd.FAILED, reason))
         return Moved(UnitEnd.MOVED)
 
+    def is_own_copy(self, old: Path, new: Path) -> bool:
+        """Tell whether we wrote the same words at both names, and nobody has edited them.
+
+        Headers may differ: more may have been known about the track the second time.
+        """
+        try:
+            here, there = old.read_bytes(), new.read_bytes()
+        except OSError:
+            return False
+        if _words(here) != _words(there):
+            return False
+        with self._db.read() as tx:
+            return written_files.owns(tx, old, content_hash(here)) and written_files.owns(
+                tx, new, content_hash(there)
+            )
+
     def drop(self, path: Path) -> None:
         """Remove the old name of a file that has its new one already."""
         remove_file(path, announce=self._announce)
@@ -171,6 +193,10 @@ class SidecarMover:
             except OSError as error:
                 return Moved(UnitEnd.FAILED, f"{end.reason}; {write_fault(error, log.path)}")
         return end
+
+
+def _words(data: bytes) -> list[bytes]:
+    return [line for line in data.splitlines() if not _HEADER.match(line)]
 
 
 def _conflict(result: MoveResult, old: Path, new: Path) -> Moved:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from lyrsvc.core.debounce import Debounce, above, topmost
+from lyrsvc.core.errors import StoreError
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.services.watched_roots import Owner
@@ -18,6 +19,8 @@ ScanBelow = Callable[[Library, Path], bool]
 
 _TICK_S: Final = 1.0
 """The longest time until a stop is noticed that nobody woke us for."""
+STORAGE_RETRY_S: Final = 15.0
+"""What a full or held database kept from being scanned is tried again after this time."""
 _LOG = logging.getLogger("lyrsvc.watcher")
 
 
@@ -31,22 +34,24 @@ class SubScans:
         scan_below: ScanBelow,
         owner: Callable[[str], Owner | None],
         clock: Clock,
+        storage_retry_s: float = STORAGE_RETRY_S,
     ) -> None:
         self._debounce = debounce
         self._scan_below = scan_below
         self._owner = owner
         self._clock = clock
+        self._storage_retry_s = storage_retry_s
         self._changed = threading.Condition()
 
     def __len__(self) -> int:
         return len(self._debounce)
 
-    def touch(self, directory: str, root: str) -> None:
+    def touch(self, directory: str, root: str, *, after_s: float = 0.0) -> None:
         """Have a directory scanned once nothing happens in it any more."""
         with self._changed:
             if not len(self._debounce):
                 self._changed.notify_all()
-            fits = self._debounce.touch(directory, root, self._clock.monotonic())
+            fits = self._debounce.touch(directory, root, self._clock.monotonic() + after_s)
         if not fits:
             _LOG.warning("watcher: too many directories changed; whole libraries are scanned")
 
@@ -58,10 +63,15 @@ class SubScans:
     def run(self) -> None:
         """Scan until the program stops."""
         while not self._clock.wait(0):
-            for owner, directory in self._existing(self._await_due()):
+            due = self._existing(self._await_due())
+            for place, (owner, directory) in enumerate(due):
                 if self._clock.wait(0):
                     return
-                self._scan(owner, directory)
+                try:
+                    self._scan(owner, directory)
+                except StoreError as error:
+                    self._put_off(due[place:], error)
+                    break
 
     def _await_due(self) -> list[str]:
         """Give what is due; nothing when there was none for a while."""
@@ -88,11 +98,20 @@ class SubScans:
         _LOG.debug("watcher: directory is scanned", extra=fields)
         try:
             is_done = self._scan_below(owner.library, Path(directory))
+        except StoreError:
+            raise
         except Exception:  # noqa: BLE001 - one scan that fails ends nothing
             _LOG.exception("scan of a changed directory failed", extra=fields)
             return
         if not is_done:
             self.touch(directory, owner.root)
+
+    def _put_off(self, waiting: Sequence[tuple[Owner, str]], error: StoreError) -> None:
+        """Keep what the database cannot take now: nobody tells of these directories again."""
+        fields = {"path": waiting[0][1], "directories": len(waiting), "reason": str(error)}
+        _LOG.warning("changed directories are scanned later", extra=fields)
+        for owner, directory in waiting:
+            self.touch(directory, owner.root, after_s=self._storage_retry_s)
 
 
 def _nearest(directory: str, root: str) -> str | None:

@@ -1,0 +1,84 @@
+"""Disks that are full or write-protected while the service runs: nothing that was taken is lost."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from served import wait_until
+
+
+def fill(disk: Path, *, leave: int = 0) -> Path:
+    """Use up a disk but for some bytes."""
+    filler = disk / ".filler"
+    handle = os.open(filler, os.O_WRONLY | os.O_CREAT)
+    try:
+        while os.write(handle, b"x" * 4096):
+            pass
+    except OSError:
+        os.truncate(handle, max(0, os.fstat(handle).st_size - leave))
+    finally:
+        os.close(handle)
+    return filler
+
+
+@pytest.mark.spec("E-28")
+def test_a_full_database_disk_refuses_webhooks_and_keeps_all_it_took(grounds, mount):
+    mount(grounds.database.parent, "24m")
+    grounds.add_library()
+    taken = [grounds.record("Before the Flood")]
+    with grounds.serve() as served:
+        assert served.send(grounds.announce(*taken)) == 200
+        filler = fill(grounds.database.parent)
+    with grounds.serve() as served:  # the one before was killed; this one has no room
+        assert served.get("/healthz")[0] == 200
+        status = 200
+        while status == 200:  # the room that the database has itself comes to its end
+            album = [grounds.record(f"Flood {len(taken) + n} of the River") for n in range(20)]
+            status = served.send(grounds.announce(*album))
+            taken += album if status == 200 else []
+        assert status == 503
+        assert served.get("/healthz")[0] == 200
+        wait_until(lambda: "worker paused" in served.log, "the worker notices", limit_s=60)
+
+        filler.unlink()
+        wait_until(lambda: served.send(grounds.announce(*album)) == 200, "room", limit_s=60)
+        taken += album
+        wait_until(
+            lambda: list(grounds.statuses().values()) == ["done"] * len(taken), "all", limit_s=90
+        )
+        assert served.stop() == 0
+    assert all(file.with_suffix(".lrc").exists() for file in taken)
+    assert sorted(grounds.items()) == sorted(file.stem for file in taken)
+    asked = Counter(grounds.asked)
+    assert asked.pop("Before the Flood") <= 2  # once more for the kill
+    assert set(asked.values()) == {1}
+    assert grounds.rows("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
+    assert "Traceback" not in served.log
+
+
+@pytest.mark.parametrize("fault", ["disk_full", "read_only"])
+def test_lyrics_that_find_no_place_are_kept_and_written_when_there_is_one(grounds, mount, fault):
+    remount = mount(grounds.music, "256k")
+    grounds.add_library()
+    songs = [grounds.record(f"Harbour {number} Lights", lines=16) for number in range(4)]
+    with grounds.serve() as served:
+        if fault == "read_only":
+            remount("ro")
+        else:
+            filler = fill(grounds.music)
+        assert served.send(grounds.announce(*songs)) == 200
+        wait_until(lambda: set(grounds.statuses().values()) == {"failed"}, "all have failed")
+        assert {item["reason"] for item in grounds.items().values()} == {fault}
+        assert [path.name for path in grounds.music.iterdir() if path.suffix == ".tmp"] == []
+
+        if fault == "read_only":
+            remount("rw")
+        else:
+            filler.unlink()
+        assert served.send(grounds.announce(*songs)) == 200  # or after their backoff
+        wait_until(lambda: set(grounds.statuses().values()) == {"done"}, "all are done")
+        assert served.stop() == 0
+    assert all(song.with_suffix(".lrc").read_text().count("line") == 16 for song in songs)
+    assert sorted(grounds.asked) == sorted(song.stem for song in songs)
