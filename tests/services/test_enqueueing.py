@@ -24,6 +24,7 @@ from lyrsvc.core.wish import WishOrigin
 from lyrsvc.services.enqueueing import Enqueuer, enqueue
 from lyrsvc.store import libraries, lyrics_cache
 from lyrsvc.store.lyrics_cache import CacheKey
+from lyrsvc.store.transaction import Tx
 from queue_cases import NOW, Queue, a_recording, a_spot, a_webhook, a_wish, some_lyrics
 
 
@@ -507,3 +508,33 @@ def test_a_file_whose_length_becomes_known_moves_and_its_first_item_goes(queue):
     items = queue.items()
     assert [(item.id, item.duration_bucket) for item in items] == [(placed.item_id, 36)]
     assert items[0].priority == Priority.WEBHOOK
+
+
+def test_another_copy_costs_the_same_however_many_there_are(queue, monkeypatch):
+    def rows_read_by(wishes):
+        read = []
+        with monkeypatch.context() as patch:
+            real = Tx.all
+            patch.setattr(
+                Tx, "all", lambda tx, sql, **params: _noted(real(tx, sql, **params), read)
+            )
+            queue.enqueue(*wishes)
+        return sum(read)
+
+    def copies(first, number):
+        return [
+            a_wish(spot=a_spot(f"{at:05} Tidewater", source_path=f"/music/{at:05}.flac"))
+            for at in range(first, first + number)
+        ]
+
+    queue.enqueue(*copies(0, 2))
+    few = rows_read_by(copies(10, 5))
+    queue.enqueue(*copies(100, 400))
+    many = rows_read_by(copies(1000, 5))
+    assert 0 < many <= few + 5
+    assert len(queue.targets(1)) == 412
+
+
+def _noted(rows, read):
+    read.append(len(rows))
+    return rows

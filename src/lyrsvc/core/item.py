@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from lyrsvc.core.errors import Refused
 from lyrsvc.core.recording import Recording
@@ -138,6 +138,28 @@ class Target:
     def is_open(self) -> bool:
         """Tell whether the next attempt has to look after it."""
         return self.status in (TargetStatus.PENDING, TargetStatus.FAILED)
+
+    @property
+    def has_file(self) -> bool:
+        """Tell whether it stands beside an audio file that is known."""
+        return bool(self.source_path)
+
+    @property
+    def trait(self) -> "TargetTrait":
+        """Give what of it matters to its item as a whole."""
+        return TargetTrait(
+            self.library_id, self.is_open, self.mode, self.has_file, self.duration_ms
+        )
+
+
+class TargetTrait(NamedTuple):
+    """What of a target matters to its item as a whole; the many copies of a file share it."""
+
+    library_id: int | None
+    is_open: bool
+    mode: FetchMode
+    has_file: bool
+    duration_ms: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -95,6 +95,11 @@ def missed(target: Target, item: WorkItem, now: datetime) -> Target:
     return replace(target, status=TargetStatus.DONE, result=result, settled_at=now)
 
 
+def concerns_others(wish: Wish, decision: Decision) -> bool:
+    """Tell whether a wish may open targets it does not name."""
+    return decision.step is Step.SEEK or (decision.step is Step.REOPEN and wish.spot is None)
+
+
 def followed(target: Target, wish: Wish, decision: Decision) -> Target:
     """Open the targets that are concerned although the wish does not name them."""
     if decision.step is Step.SEEK and requeueing.is_missed(target):

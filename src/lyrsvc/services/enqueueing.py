@@ -16,6 +16,7 @@ from lyrsvc.core.item import (
     Status,
     Target,
     TargetStatus,
+    TargetTrait,
     WorkItem,
 )
 from lyrsvc.core.keys import duration_bucket
@@ -32,6 +33,7 @@ from lyrsvc.store import history, lyrics_cache, scan_links, targets, work_items
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.database import Database
 from lyrsvc.store.lyrics_cache import CacheKey
+from lyrsvc.store.targets import Others
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -149,21 +151,17 @@ class _Desk:
 
     def _take_from(self, owner: WorkItem, owned: Target, wish: Wish) -> Target:
         """Detach a target from its item; an item that waits for nothing else goes (T20)."""
-        left = [t for t in targets.of_item(self._tx, owner.id) if t.id != owned.id]
+        left = targets.others(self._tx, owned)
         self._met.forget(owner)
-        if not left and owner.status is not Status.DONE:
+        self._met.forget_stems()
+        if left is Others.NONE and owner.status is not Status.DONE:
             target = placing.new_target(wish, owned.item_id)
             work_items.delete(self._tx, owner, self.tally)
             return replace(target, id=0, item_id=0)
-        if left and owner.status is not Status.DONE:
-            self._look_after_rest(owner, left)
-        return replace(requeueing.opened(owned), item_id=0, mode=FetchMode.NORMAL)
-
-    def _look_after_rest(self, owner: WorkItem, left: Sequence[Target]) -> None:
-        """Park an item whose other targets all wait for their audio."""
-        if all(target.status is TargetStatus.PARKED for target in left):
+        if left is Others.PARKED and owner.status is not Status.DONE:
             parked = requeueing.park(owner)
             work_items.save(self._tx, owner, parked, self.tally, now=self._terms.now)
+        return replace(requeueing.opened(owned), item_id=0, mode=FetchMode.NORMAL)
 
     def _create(self, wish: Wish, key: tuple[str, str, int], owned: Target | None) -> Placed:
         """Make a new item (T1)."""
@@ -230,14 +228,16 @@ class _Desk:
         decision = merging.decide(item, wish, own)
         after = merging.apply(item, wish, decision, now=terms.now, chance=terms.chance)
         after = merging.described(after, wish.recording)
-        before = self._met.targets_of(item)
-        own, stand = self._placed_target(item, wish, decision, owned, before)
+        self._open_others(item, wish, decision, own)
+        if wish.spot is not None and (owned is not None or decision.target is not TargetStep.LEAVE):
+            own = self._own_target(item, wish, decision, owned)
         if decision.step is not Step.NOTHING and item.status is not Status.PROCESSING:
-            after = self._stamped(after, wish, decision, stand)
-        work_items.save(self._tx, item, after, self.tally, now=terms.now)
-        if after != item or stand != before:
-            self._met.forget(item)
+            after = self._stamped(after, wish, decision)
+        if after != item:
+            work_items.save(self._tx, item, after, self.tally, now=terms.now)
+            self._met.note_item(item, after)
         if after.status is not item.status:
+            stand = targets.of_item(self._tx, item.id)
             scan_links.follow(self._tx, after, stand, now=terms.now)
             self._remember(after, wish)
         return Placed(
@@ -247,22 +247,17 @@ class _Desk:
             row_status=scan_links.standing(after, own) if own else _shown(after),
         )
 
-    def _placed_target(
-        self,
-        item: WorkItem,
-        wish: Wish,
-        decision: Decision,
-        owned: Target | None,
-        before: Sequence[Target],
-    ) -> tuple[Target | None, list[Target]]:
-        """Open, add or leave the targets a wish is about; give its own and all of the item's."""
-        stand = {target.id: placing.followed(target, wish, decision) for target in before}
-        own = None
-        if wish.spot is not None and (owned is not None or decision.target is not TargetStep.LEAVE):
-            own = self._own_target(item, wish, decision, owned)
-            stand[own.id] = own
-        targets.save_changed(self._tx, before, stand.values(), now=self._terms.now)
-        return own, list(stand.values())
+    def _open_others(
+        self, item: WorkItem, wish: Wish, decision: Decision, own: Target | None
+    ) -> None:
+        """Open the targets that are concerned although the wish does not name them."""
+        if not placing.concerns_others(wish, decision):
+            return
+        before = [t for t in targets.of_item(self._tx, item.id) if own is None or t.id != own.id]
+        opened = [placing.followed(target, wish, decision) for target in before]
+        targets.save_changed(self._tx, before, opened, now=self._terms.now)
+        self._met.forget(item)
+        self._met.forget_stems()
 
     def _own_target(
         self, item: WorkItem, wish: Wish, decision: Decision, owned: Target | None
@@ -277,25 +272,25 @@ class _Desk:
                 fresh = placing.missed(fresh, item, self._terms.now)
             return self._write_target(fresh)
         target = placing.re_sourced(owned, wish) if placing.speaks_first(owned, wish) else owned
-        if decision.target is not TargetStep.OPEN:
-            return target
-        stronger = merging.raised(target.mode, wish.mode)
-        wanted = stronger is not target.mode or not wish.has_sidecar
-        if target.status in (TargetStatus.DONE, TargetStatus.PARKED) and wanted:
-            target = requeueing.opened(target)
-        return replace(target, mode=stronger) if target.is_open else target
-
-    def _write_target(self, target: Target) -> Target:
-        self._met.forget_stem(target)
-        if not target.id:
-            return targets.insert(self._tx, target, now=self._terms.now)
-        targets.save(self._tx, target, now=self._terms.now)
+        if decision.target is TargetStep.OPEN:
+            target = _opened_for(target, wish)
+        if target != owned:
+            targets.save(self._tx, target, now=self._terms.now)
+            self._met.note_target(owned, target)
         return target
 
-    def _stamped(
-        self, item: WorkItem, wish: Wish, decision: Decision, stand: Sequence[Target]
-    ) -> WorkItem:
+    def _write_target(self, target: Target) -> Target:
+        """Write a target its item did not have yet."""
+        if target.id:
+            targets.save(self._tx, target, now=self._terms.now)
+        else:
+            target = targets.insert(self._tx, target, now=self._terms.now)
+        self._met.note_target(None, target)
+        return target
+
+    def _stamped(self, item: WorkItem, wish: Wish, decision: Decision) -> WorkItem:
         """Decide anew about detection, route and, when it is due now, the provider set."""
+        stand = list(self._met.company_of(item))
         detect, origin = decide_detection(
             wish.detect,
             [self._overrides.of(target.library_id) for target in stand],
@@ -312,8 +307,8 @@ class _Desk:
             route=self._route(item, stand),
         )
 
-    def _route(self, item: WorkItem, stand: Sequence[Target]) -> Route:
-        if not _is_open(stand):
+    def _route(self, item: WorkItem, stand: Sequence[TargetTrait]) -> Route:
+        if not any(trait.is_open for trait in stand):
             return Route.REMOTE
         return route_of(self._tx, item, stand, may_be_cached=self._met.may_be_cached(item))
 
@@ -339,5 +334,9 @@ def _shown(item: WorkItem) -> Status:
     return Status.PENDING if item.status is Status.PROCESSING else item.status
 
 
-def _is_open(stand: Iterable[Target]) -> bool:
-    return any(target.is_open for target in stand)
+def _opened_for(target: Target, wish: Wish) -> Target:
+    stronger = merging.raised(target.mode, wish.mode)
+    wanted = stronger is not target.mode or not wish.has_sidecar
+    if target.status in (TargetStatus.DONE, TargetStatus.PARKED) and wanted:
+        target = requeueing.opened(target)
+    return replace(target, mode=stronger) if target.is_open else target

@@ -1,13 +1,15 @@
-"""What the wishes of one call meet in the queue: read all at once, and anew once it changes.
+"""What the wishes of one call meet in the queue: read all at once, and kept up with.
 
 A webhook of an album that is known already would else ask the same few questions for
-every track. Whatever is written while the wishes are placed must be forgotten here.
+every track. Whatever is written while the wishes are placed must be noted or forgotten
+here. Of an item's targets only their kinds are counted: a recording may have many copies.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lyrsvc.core.item import Target, WorkItem
+from lyrsvc.core.item import Target, TargetTrait, WorkItem
 from lyrsvc.core.placing import names_of
 from lyrsvc.core.wish import Spot, Wish
 from lyrsvc.store import lyrics_cache, targets, work_items
@@ -20,12 +22,12 @@ Names = tuple[str, str]
 
 
 class MetItems:
-    """Items by their names, targets by item and by stem; what was not foreseen is asked for."""
+    """Items by their names, targets by stem, companies by item; what is missing is asked for."""
 
     def __init__(self, tx: "Tx") -> None:
         self._tx = tx
         self._items: dict[Names, list[WorkItem]] = {}
-        self._targets: dict[int, list[Target]] = {}
+        self._companies: dict[int, Counter[TargetTrait]] = {}
         self._owners: dict[str, Target | None] = {}
         self._uncached: set[Names] = set()
 
@@ -40,7 +42,7 @@ class MetItems:
         )
         met = [item.id for same in self._items.values() for item in same]
         owners = [owner.item_id for owner in self._owners.values() if owner is not None]
-        self._targets = targets.by_items(self._tx, [*met, *owners])
+        self._companies = targets.companies(self._tx, [*met, *owners])
         self._uncached = set(names) - lyrics_cache.known_names(self._tx, names)
 
     def namesakes(self, names: Names) -> list[WorkItem]:
@@ -55,10 +57,13 @@ class MetItems:
         found = work_items.find(self._tx, *names, bucket)
         return [found] if found else []
 
-    def targets_of(self, item: WorkItem) -> list[Target]:
-        """Give the targets of an item, by id."""
-        found = self._targets.get(item.id)
-        return targets.of_item(self._tx, item.id) if found is None else found
+    def company_of(self, item: WorkItem) -> Iterable[TargetTrait]:
+        """Give the kinds of targets an item has."""
+        company = self._companies.get(item.id)
+        if company is None:
+            company = targets.companies(self._tx, [item.id])[item.id]
+            self._companies[item.id] = company
+        return +company
 
     def owner_of(self, spot: Spot) -> Target | None:
         """Give the target that owns a stem."""
@@ -71,12 +76,26 @@ class MetItems:
         """Tell whether the cache may hold anything of an item's name."""
         return (item.artist_key, item.title_key) not in self._uncached
 
+    def note_item(self, before: WorkItem, after: WorkItem) -> None:
+        """Take note of an item that was written."""
+        same = self._items.get((before.artist_key, before.title_key))
+        if same is not None:
+            same[:] = [after if each.id == before.id else each for each in same]
+
+    def note_target(self, before: Target | None, after: Target) -> None:
+        """Take note of a target that was written; ``before`` is how its item had it until now."""
+        self._owners[stem_hash(after.out_dir, after.out_stem)] = after
+        company = self._companies.get(after.item_id)
+        if company is not None:
+            if before is not None:
+                company[before.trait] -= 1
+            company[after.trait] += 1
+
     def forget(self, item: WorkItem) -> None:
         """Read an item and its targets anew from now on."""
         self._items.pop((item.artist_key, item.title_key), None)
-        for target in self._targets.pop(item.id, ()):
-            self.forget_stem(target)
+        self._companies.pop(item.id, None)
 
-    def forget_stem(self, target: Target) -> None:
-        """Read anew who owns the stem of a target."""
-        self._owners.pop(stem_hash(target.out_dir, target.out_stem), None)
+    def forget_stems(self) -> None:
+        """Read anew who owns a stem."""
+        self._owners.clear()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lyrsvc.core.item import Route, Target, WorkItem
+from lyrsvc.core.item import Route, Target, TargetTrait, WorkItem
 from lyrsvc.core.resume import Detected, Found
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.store import lyrics_cache
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def route_of(
-    tx: "Tx", item: WorkItem, targets: Iterable[Target], *, may_be_cached: bool = True
+    tx: "Tx",
+    item: WorkItem,
+    targets: Iterable[Target | TargetTrait],
+    *,
+    may_be_cached: bool = True,
 ) -> Route:
     """Choose the local route when something was found before, or the cache may serve all."""
     if isinstance(item.resume, Found | Detected):
@@ -29,13 +33,13 @@ def route_of(
     return Route.LOCAL if served else Route.REMOTE
 
 
-def cache_key(item: WorkItem, target: Target | None = None) -> CacheKey:
+def cache_key(item: WorkItem, target: Target | TargetTrait | None = None) -> CacheKey:
     """Give the key under which the cache knows a recording, or one file of it.
 
     A file of unknown length is no copy of one whose length is known; without a file
     the length of the recording counts.
     """
-    own = target is not None and bool(target.source_path)
+    own = target is not None and target.has_file
     length = target.duration_ms if target is not None else 0
     return CacheKey(
         artist_key=item.artist_key,

@@ -1,12 +1,14 @@
 """The table ``work_targets``: the sidecar stems an item must write; a stem has one owner."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus
+from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, TargetTrait
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
 from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.store.moments import from_db, to_db
@@ -17,9 +19,13 @@ if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
 
 # CROSS JOIN keeps the order of tables: what is asked for is always less than what is there.
-_BY_ITEMS: Final = """
-    WITH wanted (item) AS (VALUES {wanted})
-    SELECT t.* FROM wanted w CROSS JOIN work_targets t WHERE t.item_id = w.item
+_COMPANIES: Final = """
+    WITH wanted (item) AS (VALUES {wanted}), once AS (SELECT DISTINCT item FROM wanted)
+    SELECT t.item_id, t.library_id, t.status IN ('pending', 'failed') AS is_open, t.mode,
+           t.source_path <> '' AS has_file, t.duration_ms, count(*) AS number
+      FROM once w CROSS JOIN work_targets t
+     WHERE t.item_id = w.item
+     GROUP BY 1, 2, 3, 4, 5, 6
 """
 _BY_STEMS: Final = """
     WITH wanted (hash) AS (VALUES {wanted})
@@ -34,6 +40,14 @@ _SERVED: Final = """
        AND i.outcome IN ('synced', 'unsynced', 'instrumental')
      ORDER BY i.duration_bucket, t.id
 """
+
+
+class Others(Enum):
+    """The other targets of an item: none, all parked, or some that are not."""
+
+    NONE = "none"
+    PARKED = "parked"
+    WAITING = "waiting"
 
 
 def stem_hash(out_dir: str, out_stem: str) -> str:
@@ -58,6 +72,22 @@ def exists(tx: "Tx", target_id: int) -> bool:
     return tx.first("SELECT id FROM work_targets WHERE id = :id", id=target_id) is not None
 
 
+def others(tx: "Tx", target: Target) -> Others:
+    """Tell what else the item of a target has to look after."""
+    found = tx.first(
+        """
+        SELECT EXISTS (SELECT 1 FROM work_targets WHERE item_id = :item AND id <> :id) AS other,
+               EXISTS (SELECT 1 FROM work_targets
+                        WHERE item_id = :item AND id <> :id AND status <> 'parked') AS waiting
+        """,
+        item=target.item_id,
+        id=target.id,
+    )
+    if not found or not found["other"]:
+        return Others.NONE
+    return Others.WAITING if found["waiting"] else Others.PARKED
+
+
 def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
     """Give the target that owns a stem."""
     row = tx.first(
@@ -66,17 +96,21 @@ def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
     return _target(row) if row else None
 
 
-def by_items(tx: "Tx", item_ids: Iterable[int]) -> dict[int, list[Target]]:
-    """Give the targets of several items, by id."""
-    found: dict[int, dict[int, Target]] = {each: {} for each in item_ids}
+def companies(tx: "Tx", item_ids: Iterable[int]) -> dict[int, Counter[TargetTrait]]:
+    """Give the targets of several items as far as they matter to these: how many of each kind."""
+    found: dict[int, Counter[TargetTrait]] = {each: Counter() for each in item_ids}
     for portion in in_portions([(each,) for each in found]):
         wanted, params = listed(portion)
-        for row in tx.all(_BY_ITEMS.replace("{wanted}", wanted), **params):
-            found[row["item_id"]][row["id"]] = _target(row)
-    return {
-        each: sorted(of_item.values(), key=lambda target: target.id)
-        for each, of_item in found.items()
-    }
+        for row in tx.all(_COMPANIES.replace("{wanted}", wanted), **params):
+            trait = TargetTrait(
+                row["library_id"],
+                bool(row["is_open"]),
+                FetchMode(row["mode"]),
+                bool(row["has_file"]),
+                row["duration_ms"],
+            )
+            found[row["item_id"]][trait] = row["number"]
+    return found
 
 
 def by_stems(tx: "Tx", hashes: Iterable[str]) -> dict[str, Target | None]:
