@@ -10,6 +10,8 @@ from datetime import timedelta
 import pytest
 
 from lyrsvc.core.errors import LaneError, Malformed, Transient
+from lyrsvc.demo.loopback import LoopbackServer, Received
+from lyrsvc.demo.wire import Answer, in_json
 from lyrsvc.providers.upstream import Connections, Limits, Upstream
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -47,6 +49,31 @@ def test_a_query_with_undecodable_letters_is_still_sent(httpserver, upstream):
     httpserver.expect_request("/x").respond_with_data("{}")
 
     assert upstream.get(httpserver.url_for("/x"), {"q": "a\udcff"}).status == 200
+
+
+def test_every_slot_of_the_worker_keeps_its_connection(connect, caplog):
+    slots, answers = 8, []
+    together = threading.Barrier(slots)
+
+    def answer(_: Received) -> Answer:
+        together.wait(30)
+        return in_json({})
+
+    server = LoopbackServer(answer)
+    server.start()
+    upstream = Upstream(connect(limits=Limits(total_s=40, connect_s=30)))
+    asking = [
+        threading.Thread(target=lambda: answers.append(upstream.get(f"{server.url}/x").status))
+        for _ in range(slots)
+    ]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    server.close()
+
+    assert answers == [200] * slots
+    assert "discarding connection" not in caplog.text
 
 
 def test_the_pacer_is_asked_before_each_request_and_told_after_it(httpserver, connect):

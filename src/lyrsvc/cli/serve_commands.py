@@ -28,6 +28,7 @@ def serve(call: Call) -> int:
     memory = LogMemory(call.voice.redactor, earlier=recall_lines(file) if file else ())
     call.voice.let_overhear(memory)
     log_crashes()
+    daemon.give_memory_back()
     settings = call.settings
     vault = serving.open_vault(settings)
     stop = threading.Event()

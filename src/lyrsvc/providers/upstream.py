@@ -28,6 +28,8 @@ CHUNK_BYTES: Final = 16 * 1024
 ERROR_BODY_BYTES: Final = 64 * 1024
 """How much of an error answer is read; its status alone decides."""
 MOST_CAUSES: Final = 40
+KEPT_TO_A_HOST: Final = 10
+"""Connections that are kept: one for each slot the worker may have, and for a trial beside them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +63,7 @@ class Connections:
         self.limits = limits
         self._now = now
         self._headers = {"User-Agent": user_agent(version), "Accept-Encoding": "gzip"}
-        self._pools = DeadlinePools(num_pools=8, maxsize=2, ca_certs=ca_file)
+        self._pools = DeadlinePools(num_pools=8, maxsize=KEPT_TO_A_HOST, ca_certs=ca_file)
 
     def exchange(self, url: str, headers: Mapping[str, str], cap_bytes: int) -> Reply:
         """Send one GET and read its answer whole, without following redirects."""

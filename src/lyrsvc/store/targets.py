@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 # CROSS JOIN keeps the order of tables: what is asked for is always less than what is there.
 _COMPANIES: Final = """
-    WITH wanted (item) AS (VALUES {wanted}), once AS (SELECT DISTINCT item FROM wanted)
     SELECT t.item_id, t.library_id, t.status IN ('pending', 'failed') AS is_open, t.mode,
            t.source_path <> '' AS has_file, t.duration_ms, count(*) AS number
-      FROM once w CROSS JOIN work_targets t
-     WHERE t.item_id = w.item
+      FROM work_targets t
+     WHERE t.item_id IN (VALUES {wanted})
      GROUP BY 1, 2, 3, 4, 5, 6
 """
 _BY_STEMS: Final = """
