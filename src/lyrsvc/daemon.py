@@ -35,6 +35,8 @@ _LONGEST_RESTART_S = 60.0
 _BACKLOG = 2048
 _LAST_S = 9.7
 """When the program ends after a signal, even if a thread still hangs."""
+_SWITCH_S = 0.001
+"""How long a thread that computes keeps the interpreter from one that answers a request."""
 _MALLOPTS = {-8: 2, -3: 1024 * 1024, -1: 2 * 1024 * 1024}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
 
@@ -43,6 +45,7 @@ def serve(
     service: Service, *, stop: threading.Event, notify_socket: str, limits: Limits | None = None
 ) -> None:
     """Run until told to stop; a graceful end returns."""
+    sys.setswitchinterval(_SWITCH_S)
     service.survey.open()
     certificates = service.certificates
     app = create_app(service)

@@ -8,6 +8,7 @@ import pytest
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
 from lyrsvc.store import writing
 from lyrsvc.store.database import Database
+from lyrsvc.store.sqlite_link import SqliteLink
 from lyrsvc.store.writing import LONG_S, URGENT_BATCH_S
 
 HOLD = """
@@ -351,7 +352,8 @@ def test_a_process_with_much_to_write_lets_others_in_between(db, path, other_pro
 
 
 def test_urgent_work_does_not_wait_for_others_to_come_in(db, monkeypatch):
-    monkeypatch.setattr(writing, "GAP_S", 20)
+    monkeypatch.setattr(writing, "YIELD_S", 20)
+    monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: True)
     db.submit(busily, bulk=True).result()
     began = time.monotonic()
     db.write(remember("urgent"))

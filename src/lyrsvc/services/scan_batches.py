@@ -39,7 +39,7 @@ MOST: Final = 500
 FEWEST: Final = 16
 FIRST: Final = 100
 """Rows of one bulk operation: as many as the database writes in ``HELD_S``."""
-HELD_S: Final = 0.02
+HELD_S: Final = 0.01
 """So long a bulk operation may keep the writer; a webhook waits behind one at most."""
 EVERY_S: Final = 1.0
 _TICK_S: Final = 1e-6

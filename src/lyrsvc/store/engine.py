@@ -28,6 +28,10 @@ class Link(Protocol):
         """Start to write; raise ``StoreBusy`` when another process writes for so long."""
         ...
 
+    def is_wanted(self) -> bool | None:
+        """Tell whether another process waits to write; None when that cannot be known."""
+        ...
+
     def begin_reading(self, *, deadline_s: float | None) -> None:
         """Start to read one state of the database, each statement within the deadline."""
         ...

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import apsw
 
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreDamaged, StoreError, StoreLate
+from lyrsvc.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Params, Row, Values
@@ -79,9 +80,18 @@ def raise_known(error: apsw.Error, path: str) -> NoReturn:
 class SqliteLink:
     """A connection that speaks in rows; see ``engine.Link`` for what each method promises."""
 
-    __slots__ = ("_deadline_s", "_path", "_streams", "_until", "connection", "reads_only")
+    __slots__ = (
+        "_deadline_s",
+        "_path",
+        "_streams",
+        "_turnstile",
+        "_until",
+        "connection",
+        "reads_only",
+    )
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._turnstile = Turnstile(path)
         self.connection = connection
         self.reads_only = False
         self._path = path
@@ -101,13 +111,23 @@ class SqliteLink:
         between the writes of a process that has many.
         """
         until = time.monotonic() + wait_s
-        self.connection.set_busy_handler(lambda _: _nap() and time.monotonic() < until)
+
+        def wait(_: int) -> bool:
+            self._turnstile.begin_to_wait()
+            return _nap() and time.monotonic() < until
+
+        self.connection.set_busy_handler(wait)
         try:
             self.connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise_known(error, self._path)
         finally:
+            self._turnstile.end_waiting()
             self.connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    def is_wanted(self) -> bool | None:
+        """Tell whether another process waits to write; None when that cannot be known."""
+        return self._turnstile.is_wanted()
 
     def begin_reading(self, *, deadline_s: float | None) -> None:
         """Open a snapshot; it is taken by the first statement."""
@@ -230,6 +250,7 @@ class SqliteLink:
     def close(self) -> None:
         """Close; unfinished work is rolled back."""
         self.end_streams()
+        self._turnstile.close()
         try:
             self.connection.close(force=True)
         except apsw.Error:

@@ -30,7 +30,11 @@ BUSY_SLICE_S: Final = 0.25
 """How long one try to begin may last, before expired operations are answered."""
 LONG_S: Final = 0.005
 GAP_S: Final = 0.0025
-"""Pause after bulk work that took long: other processes look for a free lock once a millisecond."""
+"""Pause after bulk work where it cannot be seen whether another process waits: each looks for a
+free lock once a millisecond."""
+YIELD_S: Final = 0.1
+"""How long bulk work is put off at most for processes that are seen to wait."""
+LOOK_S: Final = 0.001
 LEAST_WAIT_S: Final = 0.05
 LONGEST_WAIT_S: Final = 86_400.0
 EXIT_WAIT_S: Final = 10.0
@@ -220,14 +224,24 @@ class Writer:
         for pending in batch:
             pending._answer()
         if not urgent_only and time.monotonic() - began >= LONG_S:
-            self._let_others_in()
+            self._let_others_in(link)
 
-    def _let_others_in(self) -> None:
-        """Leave the lock to other processes for a moment; whatever is urgent here ends it."""
+    def _let_others_in(self, link: "Link") -> None:
+        """Leave the lock to processes that wait for it; whatever is urgent here ends it."""
+        wanted = link.is_wanted()
+        if wanted is None:
+            self._pause(GAP_S)
+        until = time.monotonic() + YIELD_S
+        while wanted and time.monotonic() < until and not self._pause(LOOK_S):
+            wanted = link.is_wanted()
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait; True when there is something urgent to do here."""
         with self._changed:
             self._idle = True
-            self._changed.wait_for(lambda: self._urgent or self._closing, GAP_S)
+            urgent = self._changed.wait_for(lambda: bool(self._urgent) or self._closing, seconds)
             self._idle = False
+            return urgent
 
     def _begin(self) -> "Link | None":
         """Begin a transaction; None when every operation ran out of patience before."""
