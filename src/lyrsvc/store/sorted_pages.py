@@ -167,7 +167,14 @@ def _before(keys: Sequence[Key], border: str) -> str:
     condition = ""
     for number, key in reversed(list(enumerate(keys))):
         name = f":{border}_{number}"
-        ahead = f"({key.column}) {'>' if key.falls else '<'} {name}"
+        ahead = _is_ahead(key, name)
         equal = f"({key.column}) IS NOT DISTINCT FROM {name}"
         condition = f"({ahead} OR ({equal} AND {condition}))" if condition else ahead
     return f"({condition}) IS TRUE"
+
+
+def _is_ahead(key: Key, name: str) -> str:
+    """Compare as sorting does: a row without a value is smaller than all others."""
+    if key.falls:
+        return f"(({key.column}) > {name} OR (({key.column}) IS NOT NULL AND {name} IS NULL))"
+    return f"(({key.column}) < {name} OR (({key.column}) IS NULL AND {name} IS NOT NULL))"
