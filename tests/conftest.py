@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 import pytest
+from hypothesis import settings
 
 from devtools.system_tools import TOOLS, is_required
 from fakes import FakeClock
 from seed_checklist import unproven_rows
+
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1_000)
+"""A test run fails for the change at hand, not by chance or by load; ``search`` looks further:
+``--hypothesis-profile search``."""
 
 OURS = ("LYRSVC_", "LYRSVCGO_", "PROVIDER_TOKEN")
 
@@ -20,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     for name in [name for name in os.environ if name.startswith(OURS)]:
         del os.environ[name]  # whoever runs the tests may also run the service
+    settings.load_profile(config.getoption("--hypothesis-profile") or "steady")
     close_the_network()
 
 

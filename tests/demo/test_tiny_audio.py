@@ -51,5 +51,5 @@ def test_any_length_and_any_title_can_be_read_back(tmp_path_factory, container, 
         audio_bytes(container, seconds=seconds, tags={"title": f"a{title}z", "artist": "b"})
     )
     found = read_tags(path, enrich=True)
-    assert found.title.replace(" ", "") == " ".join(f"a{title}z".split()).replace(" ", "")
+    assert "".join(found.title.split()) == "".join(f"a{title}z".split())
     assert found.duration_ms == pytest.approx(seconds * 1000, abs=30)
