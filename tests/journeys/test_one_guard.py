@@ -79,6 +79,7 @@ class Judge:
 
     def note(self, outcome) -> None:
         (attempt,) = outcome.attempts
+        assert attempt.verdict is not None, attempt
         self.verdicts[self.last] = (str(attempt.verdict.decision), attempt.verdict.reason)
 
     def told(self) -> dict[str, tuple[str, str]]:

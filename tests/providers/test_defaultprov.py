@@ -54,6 +54,7 @@ class Wire:
         self.server = server
         self.context = context
         self.stored: list[str] = []
+        self.told = ()
         self.tokens = AutomaticToken("first-token", self.stored.append)
 
     def serve(self, path, file, *, edit=None, status=200, once=False):
@@ -103,6 +104,7 @@ def outcome(wire, recording) -> str:
     try:
         candidate = wire.look_up(recording)
     except LaneError as error:
+        wire.told = repr(error), wire.server.log
         return error.code
     if judge_match(recording, candidate.matched).rejected:
         return "mismatch"
@@ -120,7 +122,7 @@ def test_every_recorded_answer_has_the_class_of_the_index(wire, asked, entry):
     found = outcome(wire, recording)
 
     is_finished = entry["expect"] == "token_finished"
-    assert found == ("identity_refused" if is_finished else entry["expect"])
+    assert found == ("identity_refused" if is_finished else entry["expect"]), wire.told
     assert bool(wire.stored) == is_finished
     assert (TOKEN in wire.paths()) == is_finished
 
