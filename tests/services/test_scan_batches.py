@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lyrsvc.services.scan_batches import FEWEST, FIRST, HELD_S, MOST, Written, fitting
+from lyrsvc.services.scan_batches import (
+    FEWEST,
+    FIRST,
+    HELD_S,
+    MOST,
+    SHARED_HELD_S,
+    Written,
+    fitting,
+)
 
 
 @given(most=st.integers(FEWEST, MOST), rows=st.integers(0, MOST), seconds=st.floats(0, 60))
@@ -26,3 +34,9 @@ def test_a_quick_database_gets_larger_batches_by_and_by():
 
 def test_a_batch_of_nothing_says_nothing():
     assert fitting(123, Written()) == 123
+
+
+def test_while_others_wait_an_operation_is_shorter():
+    alone = Written(rows=400, seconds=HELD_S)
+    assert fitting(400, alone) == 400
+    assert fitting(400, alone, held_s=SHARED_HELD_S) == 400 * SHARED_HELD_S / HELD_S

@@ -354,10 +354,14 @@ def test_a_process_with_much_to_write_lets_others_in_between(db, path, other_pro
 def test_urgent_work_does_not_wait_for_others_to_come_in(db, monkeypatch):
     monkeypatch.setattr(writing, "YIELD_S", 20)
     monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: True)
+    assert not db.is_wanted
     db.submit(busily, bulk=True).result()
     began = time.monotonic()
     db.write(remember("urgent"))
     assert time.monotonic() - began < 10
+    assert db.is_wanted
+    monkeypatch.setattr(writing, "WANTED_S", 0)
+    assert not db.is_wanted
 
 
 def test_each_operation_waits_for_another_process_as_long_as_it_said(db, path, other_process):

@@ -39,8 +39,10 @@ MOST: Final = 500
 FEWEST: Final = 16
 FIRST: Final = 100
 """Rows of one bulk operation: as many as the database writes in ``HELD_S``."""
-HELD_S: Final = 0.01
+HELD_S: Final = 0.02
 """So long a bulk operation may keep the writer; a webhook waits behind one at most."""
+SHARED_HELD_S: Final = 0.005
+"""The same while others are seen to wait."""
 EVERY_S: Final = 1.0
 _TICK_S: Final = 1e-6
 _WAIT_S: Final = 30.0
@@ -124,7 +126,8 @@ class ScanBatches:
         counts.enqueued += written.enqueued
         counts.from_cache += written.from_cache
         counts.reopened += written.reopened
-        self._most = fitting(self._most, written)
+        held_s = SHARED_HELD_S if self._db.is_wanted else HELD_S
+        self._most = fitting(self._most, written, held_s=held_s)
         self._wake()
 
     def _operation(
@@ -145,14 +148,14 @@ class ScanBatches:
         return write
 
 
-def fitting(most: int, written: Written) -> int:
+def fitting(most: int, written: Written, *, held_s: float = HELD_S) -> int:
     """Give how many rows the next operation may have, by how long the last one took.
 
     It shrinks at once, but grows by steps: a short batch says little about a long one.
     """
     if not written.rows:
         return most
-    fits = int(HELD_S / max(written.seconds, _TICK_S) * written.rows)
+    fits = int(held_s / max(written.seconds, _TICK_S) * written.rows)
     return max(FEWEST, min(fits, most * 3 // 2, MOST))
 
 

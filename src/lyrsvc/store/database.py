@@ -152,6 +152,11 @@ class Database:
         writer = self._writer or self._start_writer()
         writer.check_unlocked(wait_s=max(0.0, ends - time.monotonic()))
 
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether bulk work has lately kept somebody waiting; it should be done in less."""
+        return self._writer is not None and self._writer.is_wanted
+
     def _start_writer(self) -> "Writer":
         from lyrsvc.store.writing import Writer  # commands that only read need none
 

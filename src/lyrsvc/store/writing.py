@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
@@ -35,6 +36,7 @@ free lock once a millisecond."""
 YIELD_S: Final = 0.1
 """How long bulk work is put off at most for processes that are seen to wait."""
 LOOK_S: Final = 0.001
+WANTED_S: Final = 1.0
 LEAST_WAIT_S: Final = 0.05
 LONGEST_WAIT_S: Final = 86_400.0
 EXIT_WAIT_S: Final = 10.0
@@ -115,6 +117,7 @@ class Writer:
         self._closing = False
         self._idle = False
         self._writing = False
+        self._wanted_s = -inf
         self._pid = os.getpid()
 
     def submit(self, operation: Callable[[Tx], T], *, bulk: bool, wait_s: float) -> Pending[T]:
@@ -130,6 +133,11 @@ class Writer:
             if self._idle:
                 self._changed.notify()
         return pending
+
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether bulk work has lately kept somebody waiting, here or in another process."""
+        return time.monotonic() - self._wanted_s < WANTED_S
 
     def check_unlocked(self, *, wait_s: float) -> None:
         """Raise ``StoreBusy`` when another process keeps us from writing for so long.
@@ -229,6 +237,8 @@ class Writer:
     def _let_others_in(self, link: "Link") -> None:
         """Leave the lock to processes that wait for it; whatever is urgent here ends it."""
         wanted = link.is_wanted()
+        if wanted or self._urgent:
+            self._wanted_s = time.monotonic()
         if wanted is None:
             self._pause(GAP_S)
         until = time.monotonic() + YIELD_S
