@@ -68,12 +68,6 @@ def take_probe(tx: "Tx", lane: str, *, owner: str, now: datetime) -> bool:
     return taken == 1
 
 
-def prober(tx: "Tx", lane: str) -> str:
-    """Name who probes a lane; empty when nobody does."""
-    owner: str | None = tx.value("SELECT probe_owner FROM lane_state WHERE lane = :l", l=lane)
-    return owner or ""
-
-
 def reset(tx: "Tx", lane: str, *, now: datetime) -> bool:
     """Let a closed lane be probed now; False when it is not closed."""
     changed = tx.run(
