@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import socket
-import threading
 import time
 import wave
 
@@ -13,6 +12,7 @@ import pytest
 from lyrsvc.core.errors import FileFault, LaneError, Malformed, Transient
 from lyrsvc.core.wav import wrap_pcm
 from lyrsvc.detector.classifier import Classifier, ClassifierLimits
+from raw_servers import RawServers
 from scored import VERSION, Classifying, score_maps
 
 WAV = wrap_pcm(bytes(3200))
@@ -160,26 +160,22 @@ def test_a_refused_connection_is_a_fault_without_an_address(clock):
     assert caught.value.reason == "network"
 
 
-def play(answer: bytes, *, pause_s: float = 0.0):
-    """Answer every connection with these bytes, one by one when there is a pause."""
-    listener = socket.create_server(("127.0.0.1", 0))
+@pytest.fixture
+def raw_server():
+    servers = RawServers()
+    yield servers
+    servers.close()
 
-    def serve() -> None:
-        try:
-            while True:
-                conn, _ = listener.accept()
-                with conn:
-                    conn.settimeout(5)
-                    conn.recv(65536)
-                    step = 1 if pause_s else max(1, len(answer))
-                    for start in range(0, len(answer), step):
-                        conn.sendall(answer[start : start + step])
-                        time.sleep(pause_s)
-        except OSError:
-            return
 
-    threading.Thread(target=serve, daemon=True).start()
-    return listener
+def slowly(answer: bytes):
+    """Say these bytes one by one."""
+
+    def play(conn) -> None:
+        for byte in answer:
+            conn.sendall(bytes([byte]))
+            time.sleep(0.02)
+
+    return play
 
 
 @pytest.mark.parametrize(
@@ -187,15 +183,14 @@ def play(answer: bytes, *, pause_s: float = 0.0):
     [b"HTTP/1.1 200 OK\r\nX-Long: " + b"y" * 500, b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 500],
     ids=["headers", "body"],
 )
-def test_an_answer_fed_byte_by_byte_ends_at_the_deadline(clock, answer):
-    with play(answer, pause_s=0.02) as listener:
-        port = listener.getsockname()[1]
-        asked = Classifier(f"http://127.0.0.1:{port}", user_agent="t", clock=clock, limits=QUICK)
-        began = time.monotonic()
-        with pytest.raises(Transient) as caught:
-            asked.classify(WAV)
-        assert time.monotonic() - began < 4
-        assert caught.value.reason == "timeout"
+def test_an_answer_fed_byte_by_byte_ends_at_the_deadline(raw_server, clock, answer):
+    url = raw_server(slowly(answer))
+    asked = Classifier(url, user_agent="t", clock=clock, limits=QUICK)
+    began = time.monotonic()
+    with pytest.raises(Transient) as caught:
+        asked.classify(WAV)
+    assert time.monotonic() - began < 4
+    assert caught.value.reason == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -208,22 +203,20 @@ def test_an_answer_fed_byte_by_byte_ends_at_the_deadline(clock, answer):
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip",
     ],
 )
-def test_whatever_is_wrong_on_the_wire_is_a_fault_of_the_classifier(clock, answer):
-    with play(answer) as listener:
-        port = listener.getsockname()[1]
-        asked = Classifier(f"http://127.0.0.1:{port}", user_agent="t", clock=clock, limits=QUICK)
-        with pytest.raises(LaneError):
-            asked.classify(WAV)
+def test_whatever_is_wrong_on_the_wire_is_a_fault_of_the_classifier(raw_server, clock, answer):
+    url = raw_server(lambda conn: conn.sendall(answer))
+    asked = Classifier(url, user_agent="t", clock=clock, limits=QUICK)
+    with pytest.raises(LaneError):
+        asked.classify(WAV)
 
 
-def test_a_small_answer_that_unpacks_to_a_large_one_is_refused(clock):
+def test_a_small_answer_that_unpacks_to_a_large_one_is_refused(raw_server, clock):
     packed = gzip.compress(b" " * 50_000_000)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
-    with play(head + packed) as listener:
-        port = listener.getsockname()[1]
-        asked = Classifier(f"http://127.0.0.1:{port}", user_agent="t", clock=clock)
-        with pytest.raises(Malformed, match="over"):
-            asked.classify(WAV)
+    url = raw_server(lambda conn: conn.sendall(head + packed))
+    asked = Classifier(url, user_agent="t", clock=clock)
+    with pytest.raises(Malformed, match="over"):
+        asked.classify(WAV)
 
 
 def test_a_proxy_of_the_environment_is_not_used(ask, monkeypatch):

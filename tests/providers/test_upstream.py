@@ -1,6 +1,9 @@
 """The one way to the network, tried against servers that mean no good."""
 
+import errno
 import gzip
+import os
+import socket
 import ssl
 import threading
 import time
@@ -192,26 +195,36 @@ def test_silence_is_a_timeout(quick, raw_server):
 
 
 @pytest.mark.parametrize(
-    ("sent", "reason"),
+    ("sent", "text"),
     [
-        (b"", "network"),
-        (OK + b"Content-Length: 100\r\n\r\nhalf", "network"),
-        (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab", "network"),
-        (b"SSH-2.0-OpenSSH\r\n", "network"),
-        (OK + b"X-Long: " + b"a" * 70_000 + b"\r\n\r\n", "network"),
-        (OK + b"".join(b"X-%d: a\r\n" % n for n in range(200)) + b"\r\n", "network"),
+        (b"", "connection closed"),
+        (OK + b"Content-Length: 100\r\n\r\nhalf", "connection closed"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab", "connection failed"),
+        (b"SSH-2.0-OpenSSH\r\n", "answer is not HTTP"),
+        (OK + b"X-Long: " + b"a" * 70_000 + b"\r\n\r\n", "answer is not HTTP"),
+        (OK + b"".join(b"X-%d: a\r\n" % n for n in range(200)) + b"\r\n", "answer is not HTTP"),
     ],
     ids=["closed", "cut body", "cut chunk", "no HTTP", "huge header", "many headers"],
 )
-def test_a_broken_conversation_is_transient(upstream, raw_server, sent, reason):
+def test_a_broken_conversation_is_transient(upstream, raw_server, sent, text):
     error = fault_of(upstream, raw_server(lambda conn: conn.sendall(sent)))
 
-    assert (type(error), error.reason) == (Transient, reason)
+    assert (type(error), error.reason, str(error)) == (Transient, "network", text)
+
+
+def test_trouble_of_the_system_is_named_and_not_blamed_on_the_answer(
+    upstream, raw_server, monkeypatch
+):
+    def fail(*_: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(socket.socket, "sendall", fail)
+    error = fault_of(upstream, raw_server(lambda conn: None))
+
+    assert (type(error), str(error)) == (Transient, "connection failed: Bad file descriptor")
 
 
 def test_a_closed_port_is_a_network_fault(upstream, raw_server):
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from http.client import HTTPException
 from typing import Final
 from urllib.parse import urlencode, urljoin, urlsplit
 
@@ -197,7 +198,8 @@ def _lane_error(error: Exception) -> LaneError:
     for kinds, reason, text in _FAULTS:
         if any(isinstance(cause, kinds) for cause in causes):
             return Transient(text, reason=reason)
-    return Transient("connection failed", reason="network")
+    why = next((cause.strerror for cause in causes if isinstance(cause, OSError)), None)
+    return Transient(f"connection failed: {why}" if why else "connection failed", reason="network")
 
 
 _FAULTS: Final[tuple[tuple[tuple[type[BaseException], ...], str, str], ...]] = (
@@ -206,7 +208,7 @@ _FAULTS: Final[tuple[tuple[tuple[type[BaseException], ...], str, str], ...]] = (
     ((ConnectionRefusedError,), "network", "connection refused"),
     ((faults.TimeoutError, TimeoutError), "timeout", "timeout"),
     ((faults.IncompleteRead, ConnectionError), "network", "connection closed"),
-    ((faults.ProtocolError,), "network", "answer is not HTTP"),
+    ((HTTPException,), "network", "answer is not HTTP"),
     ((faults.SSLError, ssl.SSLError), "network", "TLS failed"),
 )
 
