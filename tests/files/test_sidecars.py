@@ -8,6 +8,7 @@ import sys
 import unicodedata
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,7 @@ from lyrsvc.files.sidecars import (
     STATELESS,
     Ownership,
     find_sidecars,
+    read_regular,
 )
 
 VERDICT = Verdict(decision=Decision.ACCEPT, reason="ok_strong")
@@ -193,6 +195,14 @@ def test_the_policy_on_disk(shelf, state, mode, quality):
 
 
 @pytest.mark.spec("P-56")
+def test_a_directory_named_like_a_sidecar_is_no_sidecar_and_stays_closed(tmp_path):
+    folder = tmp_path / "song.lrc"
+    folder.mkdir()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert [read_regular(folder, most=10) for _ in range(20)] == [None] * 20
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_our_file_after_an_edit_is_somebody_elses(shelf):
     shelf.write(Quality.SYNCED)
     path = shelf.directory / "Song.lrc"

@@ -122,11 +122,17 @@ def read_regular(path: Path, *, most: int) -> bytes | None:
     """Read the beginning of a regular file; None for anything else and what cannot be read."""
     try:
         handle = os.open(path, _READ_FLAGS)
-        with os.fdopen(handle, "rb") as file:
-            is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            return file.read(most) if is_regular else None
     except OSError:
         return None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(most)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 def signature_of(path: Path) -> Signature | None:
