@@ -1,6 +1,6 @@
 """What runs beside a load, each in a process of its own: a scan, or somebody who reads reports.
 
-python bench/_beside.py scan LIBRARY | reports ADDRESS KEY
+python bench/_beside.py scan LIBRARY [once] | reports ADDRESS KEY
 
 Goes on until it is ended; its last line says how often it came round.
 """
@@ -56,7 +56,7 @@ def end(_signal: int, _frame: object) -> None:
     raise Ended
 
 
-def scan(library: str) -> Iterator[None]:
+def scan(library: str, often: str = "") -> Iterator[None]:
     """Scan again and again; after the first scan nothing has changed."""
     while True:
         words = [sys.executable, "-m", "lyrsvc", "scan", "--library", library]
@@ -67,6 +67,8 @@ def scan(library: str) -> Iterator[None]:
             process.kill()
             process.wait()
         yield
+        if often == "once":
+            signal.pause()
 
 
 def reports(address: str, key: str) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """The HTTP face under load, beside an empty handler on the same server in the same run.
 
 python bench/http_face.py [items ...]        rates, and what a request costs the server
-python bench/http_face.py --load [items] [--beside nothing|scan|reports|both]
+python bench/http_face.py --load [items] [--beside nothing|scan|reports|one-scan-and-reports|both]
                                              webhooks at a fixed rate while others work,
                                              then kill -9 and count
 
@@ -48,7 +48,7 @@ SCANNED = 20_000
 PROFILE_S = 10.0
 MILLION = 1_000_000
 PAGE = Bar(limit=50, size=MILLION)
-BESIDE = ("nothing", "scan", "reports", "both")
+BESIDE = ("nothing", "scan", "reports", "one-scan-and-reports", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
 def cases(options: argparse.Namespace, items: int) -> Iterator[Case]:
     """Give the loads to measure."""
     seconds = options.seconds or 30.0
-    for beside in [options.beside] if options.beside else ["nothing", "both"]:
+    for beside in [options.beside] if options.beside else ["nothing", *BESIDE[-2:]]:
         yield Case(
             items=items,
             tracks=TRACKS,
@@ -284,11 +284,14 @@ def hold(case: Case, home: Path, rested: Path, environ: dict[str, str]) -> Ran:
 
 def neighbours(beside: str, address: str, key: str) -> dict[str, Sequence[str]]:
     """Give the commands that run beside the load."""
-    known: dict[str, Sequence[str]] = {
-        "scan": ("scan", "bench-music"),
-        "reports": ("reports", address, key),
-    }
-    return {name: words for name, words in known.items() if beside in (name, "both")}
+    asking = ("reports", address, key)
+    return {
+        "nothing": {},
+        "scan": {"scan": ("scan", "bench-music")},
+        "reports": {"reports": asking},
+        "one-scan-and-reports": {"scan": ("scan", "bench-music", "once"), "reports": asking},
+        "both": {"scan": ("scan", "bench-music"), "reports": asking},
+    }[beside]
 
 
 def make_music(music: Path) -> None:

@@ -1,13 +1,15 @@
 """Scanning on the command line."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
 from builders import minimal_flac
 from fakes import FakeClock
 from lyrsvc.cli.completing import answer
-from lyrsvc.cli.scan_commands import SUMMARY
+from lyrsvc.cli.scan_commands import NICENESS, SUMMARY
 from lyrsvc.store import locks
 from lyrsvc.store.database import Database
 from terminals import Shell
@@ -179,3 +181,20 @@ def test_completion_offers_the_words_behind_scan_and_its_flags(shell, music):
     assert complete("scan", "clear", "") == []
     assert "--accept-missing" in complete("scan", "--a")
     assert complete("scan", "--library", "") == ["music", "1"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be looked at so")
+def test_a_scan_leaves_the_processor_to_others_and_a_listing_does_not(shell, music):
+    def niceness(*words):
+        code = "import os; from lyrsvc.cli.main import run; run(); print(os.nice(0))"
+        told = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env={"PATH": os.environ["PATH"], **shell.environ},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(told.stdout.split()[-1]) - os.nice(0)
+
+    assert niceness("scan") == NICENESS
+    assert niceness("scan", "results") == 0

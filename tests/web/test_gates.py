@@ -1,10 +1,13 @@
 """Who may pass: keys and their carriers, network trust, sessions, forms of our own."""
 
 import logging
+import os
 
 import pytest
 
+from lyrsvc.web import answering
 from lyrsvc.web.answering import Switchboard
+from lyrsvc.web.route import Room
 from service_runs import House
 from web_face import basic
 
@@ -175,6 +178,28 @@ def test_a_request_that_is_here_whole_takes_one_thread_and_one_turn(run, monkeyp
     assert len(turns) == 2
     run.visitor(scope="webhook").post(HOOK, TEST_EVENT)
     assert len(turns) == 4  # its gate does not wait for a body that is still to come
+
+
+def test_only_reports_leave_the_processor_to_others(run, monkeypatch):
+    seen = {}
+    real = answering._handle
+
+    def looked_at(route, exchange):
+        seen[route.room] = os.nice(0) - here
+        return real(route, exchange)
+
+    here = os.nice(0)
+    monkeypatch.setattr(answering, "_handle", looked_at)
+    admin = run.visitor(scope="admin")
+    assert admin.get("/api/v1/reports/recent-outcomes").status == 200
+    assert admin.get(STATUS).status == 200
+    assert run.visitor(scope="webhook").post(HOOK, TEST_EVENT).status == 200
+    assert seen == {
+        Room.REPORT: answering.REPORT_NICENESS,
+        Room.ORDINARY: 0,
+        Room.WEBHOOK: 0,
+    }
+    assert os.nice(0) == here
 
 
 # Metrics

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -29,6 +29,8 @@ class World(NamedTuple):
     stdout: TextIO
     stderr: TextIO
     clock: "Clock"
+    make_way: Callable[[int], None] = lambda _: None
+    """Leaves the processor to others; only a process of its own may do so."""
 
 
 class Call(NamedTuple):

@@ -18,6 +18,7 @@ from lyrsvc.cli.interrupts import EXIT_INTERRUPTED
 from lyrsvc.cli.voice import Voice
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.errors import ConfigError, LyrsvcError, UsageError
+from lyrsvc.modesty import make_way
 from lyrsvc.settings import locations
 from lyrsvc.settings.loading import Inputs, Loaded, circumstances, examine, fail_on_faults
 from lyrsvc.settings.registry import Registry
@@ -28,7 +29,9 @@ def world_of(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stderr: 
     for stream in (stdout, stderr):
         with contextlib.suppress(AttributeError, ValueError):
             cast("Any", stream).reconfigure(encoding="utf-8", errors="backslashreplace")
-    return World(dict(environ), Path.cwd(), current_user(), stdin, stdout, stderr, SystemClock())
+    return World(
+        dict(environ), Path.cwd(), current_user(), stdin, stdout, stderr, SystemClock(), make_way
+    )
 
 
 def main(argv: list[str], world: World) -> int:

@@ -19,6 +19,8 @@ SUMMARY = (
     "unreadable", "errors", "seconds",
 )  # fmt: skip
 LOCK_WAIT_S = 10.0
+NICENESS = 5
+"""A scan can wait; a server beside it answers somebody."""
 _REASONS = {
     "root_unavailable": "its directory is missing, empty or cannot be read; "
     "mount it, or move the library with: lyrsvc library update",
@@ -34,6 +36,7 @@ def scan(call: Call) -> int:
     from lyrsvc.cli.progress_of import progress_of
 
     mode, flags = _mode(call), _flags(call)
+    call.world.make_way(NICENESS)
     with open_to_change(call) as db:
         chosen = _chosen(call, db)
         with progress_of(call, "files") as line:

@@ -7,10 +7,10 @@ scan that started it goes on.
 import gc
 import os
 import sys
-from contextlib import suppress
 from resource import RUSAGE_SELF, getrusage
 from typing import BinaryIO, Final
 
+from lyrsvc.modesty import make_way
 from lyrsvc.services.tag_messages import LENGTH_SIZE, length_of, packed, unpacked
 from lyrsvc.services.tag_reading import read_facts
 
@@ -20,8 +20,7 @@ NICENESS: Final = 10
 
 def main() -> None:
     """Serve standard input and output."""
-    with suppress(OSError):  # some sandboxes forbid even being modest
-        os.nice(NICENESS)
+    make_way(NICENESS)
     gc.freeze()  # what is loaded by now stays, and need not be looked at again
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from lyrsvc.core.errors import LyrsvcError
+from lyrsvc.modesty import make_way_for_other_threads
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.parsing_requests import NoQuery, read_body, read_form, read_path, read_query
 from lyrsvc.web.problems import Problem, translate
@@ -19,6 +20,8 @@ Receive = Callable[[], Awaitable[Any]]
 
 BODY_WITHIN_S: Final = 20.0
 """The server library ends a slow body after 15 s; this is for one that never tells."""
+REPORT_NICENESS: Final = 5
+"""Whoever reads a report waits a little longer, so that a webhook does not."""
 _LOG = logging.getLogger("lyrsvc.web")
 
 
@@ -42,7 +45,11 @@ class Switchboard:
             else:
                 self._fixed[route.path] = methods
         self._rooms = {
-            room: ThreadPoolExecutor(room.value, thread_name_prefix=f"web-{room.name.lower()}")
+            room: ThreadPoolExecutor(
+                room.value,
+                thread_name_prefix=f"web-{room.name.lower()}",
+                initializer=_make_way if room is Room.REPORT else None,
+            )
             for room in Room
             if room.value
         }
@@ -139,6 +146,10 @@ class Switchboard:
             if found := first.pattern.fullmatch(path):
                 return methods, found.groupdict()
         return None, {}
+
+
+def _make_way() -> None:
+    make_way_for_other_threads(REPORT_NICENESS)
 
 
 def refuse_encoding(exchange: Exchange) -> None:
