@@ -1,7 +1,9 @@
 """Reading tags: in this process, in others, and in spite of what gets stuck."""
 
 import os
+import resource
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,22 @@ def test_a_process_reads_the_same_as_this_one(tmp_path):
     assert isinstance(answers[0], TagFacts)
     assert answers[0].embedded == Embedded.SYNCED
     assert [answer.reason for answer in answers[1:]] == ["empty_file", "bad_container", "io_error"]
+
+
+def test_a_process_is_heard_when_more_files_are_open_than_select_can_count(tmp_path):
+    (path,) = make(tmp_path, 1)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[1], 4096), before[1]))
+    try:
+        with ExitStack() as opened:
+            for _ in range(1100):
+                opened.enter_context(Path(os.devnull).open("rb"))
+            channel = ProcessChannel(str(tmp_path), enrich=True)
+            opened.callback(channel.close)
+            (found,) = ask(channel, [path], wait_s=30)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert found.title == "Song 0"
 
 
 def test_a_process_that_was_killed_says_so(tmp_path):

@@ -166,9 +166,10 @@ class ProcessChannel:
         if stdout is None or stdout.closed:
             raise Died
         rest, handle = self._rest, stdout.fileno()
+        ready = select.poll()  # unlike select, it takes any number a descriptor may have
+        ready.register(handle, select.POLLIN)
         while len(rest) < size:
-            ready, _, _ = select.select([handle], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
+            if not ready.poll(max(0.0, until - time.monotonic()) * 1000):
                 raise Stuck
             piece = os.read(handle, _PIECE)
             if not piece:
