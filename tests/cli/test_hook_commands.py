@@ -128,6 +128,47 @@ def test_what_lidarr_has_moved_itself_counts_as_done(run, tmp_path):
     assert b"1 moved, 1 moved by Lidarr" in done.stdout
 
 
+@pytest.mark.seed("S-049", "S-045")
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"1.lrc", "2.lrc", "3.lrc"}, {"2.lrc": "1.lrc", "3.lrc": "2.lrc", "4.lrc": "3.lrc"}),
+        ({"1.lrc", "3.lrc"}, {"2.lrc": "1.lrc", "4.lrc": "3.lrc"}),
+        ({"1.lrc", "1.txt", "2.lrc"}, {"2.lrc": "1.lrc", "2.txt": "1.txt", "3.lrc": "2.lrc"}),
+        (
+            {"1.lrc", "1.elrc", "2.lrc", "2.elrc"},
+            {"2.lrc": "1.lrc", "2.elrc": "1.elrc", "3.lrc": "2.lrc", "3.elrc": "2.elrc"},
+        ),
+        ({"1.lrc"}, {"2.lrc": "1.lrc"}),
+        ({"3.txt"}, {"4.txt": "3.txt"}),
+    ],
+)
+def test_renumbered_tracks_keep_their_own_words(run, tmp_path, before, after, backwards):
+    for name in before:
+        put(tmp_path / name, name)
+    numbers = (3, 2, 1) if backwards else (1, 2, 3)
+    olds = joined(tmp_path / f"{number}.flac" for number in numbers)
+    news = joined(tmp_path / f"{number + 1}.flac" for number in numbers)
+    done = run("Rename", olds, news)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == after
+    assert f"{len(after)} moved".encode() in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.seed("S-049", "S-045")
+def test_two_names_that_are_exchanged_cost_nobody_its_words(run, tmp_path):
+    olds, news = f"{tmp_path}/a.flac|{tmp_path}/b.flac", f"{tmp_path}/b.flac|{tmp_path}/a.flac"
+    put(tmp_path / "a.txt", "a")
+    assert run("Rename", olds, news).returncode == 0
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"b.txt": "a"}
+    put(tmp_path / "a.txt", "other")
+    done = run("Rename", olds, news)
+    assert (done.returncode, done.stderr.count(b"is there already")) == (0, 2)
+    left = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert left == {"a.txt": "other", "b.txt": "a"}
+
+
 def test_links_and_equal_stems_are_left_alone(run, tmp_path):
     put(tmp_path / "real", "x")
     (tmp_path / "a.lrc").symlink_to(tmp_path / "real")

@@ -15,6 +15,7 @@ from lyrsvc.store.database import Database
 from terminals import Shell
 
 ISRC = "USABC1234567"
+MBID = "11111111-1111-4111-8111-111111111111"
 WORDS = "[00:01.00]We hung the lanterns\n"
 
 
@@ -131,6 +132,61 @@ def test_settings_and_flags_decide_what_counts(shell: Shell, music):
     assert shell.run("realign", "--name-match", "--json").json["summary"]["planned"] == 3
     wide = shell.run("realign", "--name-match", "--min-margin", "0.99", "--json")
     assert wide.json["summary"]["planned"] == 2  # "Wold" is not as sure as "Sea"
+
+
+@pytest.fixture
+def shelves(shell, tmp_path):
+    """Give one orphan for every setting, each in a directory of its own."""
+    root = tmp_path / "shelves"
+    minimal_flac(root / "away" / "New.flac", title="Far", artist="Marsh", isrc=ISRC)
+    (root / "far" / "old.lrc").parent.mkdir()
+    (root / "far" / "old.lrc").write_text(f"[isrc:{ISRC}]\n{WORDS}")
+    minimal_flac(root / "alike" / "1.flac", title="Color", artist="Marsh")
+    (root / "alike" / "Colour.lrc").write_text(WORDS)
+    minimal_flac(root / "near" / "1.flac", title="Harbour", artist="Marsh")
+    minimal_flac(root / "near" / "2.flac", title="Harbor", artist="Marsh")
+    (root / "near" / "2.txt").write_text("words\n")
+    (root / "near" / "Harbour.lrc").write_text(WORDS)
+    for number, title in enumerate(("Sea", "Pier")):
+        minimal_flac(root / "many" / f"{number}.flac", title=title, artist="Marsh")
+        (root / "many" / f"{title}.lrc").write_text(WORDS)
+    minimal_flac(root / "ids" / "x.flac", title="Hm", artist="Marsh", mbid=MBID)
+    minimal_flac(root / "ids" / "y.flac", title="Hm", artist="Marsh", isrc="USABC1234568")
+    (root / "ids" / "old.lrc").write_text(f"[mbid:{MBID}]\n[isrc:USABC1234568]\n{WORDS}")
+    shell.run("library", "add", str(root))
+    return root
+
+
+@pytest.mark.seed("S-048")
+@pytest.mark.parametrize("by_variable", [False, True], ids=["file", "variable"])
+@pytest.mark.parametrize(
+    ("key", "value", "gained", "lost"),
+    [
+        ("require_provenance", "true", set(), {"alike/1.lrc"}),
+        ("cross_directory", "true", {"away/New.lrc"}, set()),
+        ("min_confidence", "0.99", set(), {"alike/1.lrc"}),
+        ("min_margin", "0.01", {"near/1.lrc"}, set()),
+        ("name_match", "true", {"many/0.lrc", "many/1.lrc"}, set()),
+        ("identity_keys", '["isrc", "mbid"]', {"ids/y.lrc"}, {"ids/x.lrc"}),
+    ],
+)
+def test_every_setting_counts_from_file_and_environment(
+    shell: Shell, shelves, key, value, gained, lost, by_variable
+):
+    def planned(environ=None):
+        rows = shell.run("realign", "--json", environ=environ).json["results"]
+        moves = [row["new_path"] for row in rows if row["action"] == "would-move"]
+        return {os.path.relpath(path, shelves) for path in moves}
+
+    usual = planned()
+    assert usual == {"alike/1.lrc", "ids/x.lrc"}
+    if by_variable:
+        text = value.strip("[]").replace('"', "")
+        found = planned({f"LYRSVC_REALIGN_{key.upper()}": text})
+    else:
+        shell.write_config(f"[realign]\n{key} = {value}\n")
+        found = planned()
+    assert (found - usual, usual - found) == (gained, lost)
 
 
 @pytest.mark.parametrize(

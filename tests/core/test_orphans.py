@@ -49,7 +49,12 @@ def test_several_exact_matches_are_a_conflict_that_no_name_can_solve():
     files = [audio("old one", ids={"mbid": M1}), audio("y", ids={"mbid": M1})]
     [skip] = decide([orphan("old", title="old one", ids={"mbid": M1, "isrc": "X"})], files)
     assert (skip.tier, skip.audio) == (Tier.CONFLICT, None)
-    assert "2 audio files have its mbid" in skip.reason
+    assert "2 audio files have its mbid: old one, y" in skip.reason
+
+    apart = {("/m", "x"), ("/n", "x")}
+    twins = [audio(stem, directory=place) for place, stem in sorted(apart)]
+    [skip] = decide([orphan("old", ids={"mbid": M1})], files, find=lambda *_: twins)
+    assert "2 audio files have its mbid: /m/x, /n/x" in skip.reason
 
 
 @pytest.mark.seed("S-045")
@@ -153,13 +158,42 @@ def test_several_pairs_are_matched_by_name_only_when_that_is_on():
 @pytest.mark.spec("E-59")
 def test_of_several_pairs_near_ties_and_the_taken_are_left_alone():
     files = [audio("1", title="Hello"), audio("2", title="World")]
-    twins = decide([orphan("01 Hello"), orphan("02 Hello")], files, name_match=True)
-    assert goals(twins) == {"01 Hello": ("1", "heuristic-nm"), "02 Hello": (None, "ambiguous")}
-    assert "at least as much alike" in twins[1].reason
+    lost = [orphan("Hello"), orphan("Hellow")]
+    assert goals(decide(lost, files, name_match=True)) == {
+        "Hello": ("1", "heuristic-nm"),
+        "Hellow": (None, "ambiguous"),
+    }
 
     near = [audio("1", title="Hello"), audio("2", title="Hello")]
     decided = decide([orphan("Hello"), orphan("Xylophone")], near, name_match=True)
     assert goals(decided) == {"Hello": (None, "ambiguous"), "Xylophone": (None, "ambiguous")}
+
+
+@pytest.mark.seed("S-044", "S-045")
+def test_of_several_pairs_a_tie_between_orphans_is_left_alone():
+    files = [audio("1", title="Hello"), audio("2", title="World")]
+    lost = [orphan("01 Hello"), orphan("02 Hello"), orphan("Hellow"), orphan("World")]
+    decided = decide(lost, files, name_match=True)
+    assert goals(decided) == {
+        "01 Hello": (None, "ambiguous"),
+        "02 Hello": (None, "ambiguous"),
+        "Hellow": (None, "ambiguous"),  # what two may own is not a third one's
+        "World": ("2", "heuristic-nm"),
+    }
+    assert {d.reason for d in decided[:2]} == {"2 orphans are equally like 1"}
+
+
+@pytest.mark.seed("S-042", "S-043")
+def test_artist_and_album_in_the_name_of_a_file_do_not_hide_its_title():
+    """Lidarr's own form of a name: artist, album, number, title."""
+    lost = orphan("The Quiet Ferrymen - Low Tide Almanac - 02 - Lantern Song", ".txt")
+    files = [
+        audio("02 Lantern Song", title="Lantern Song", artist="Somebody Else"),
+        audio("03 Tidewater", ".txt", title="Tidewater"),
+    ]
+    assert goals(decide([lost], files)) == {lost.stem: ("02 Lantern Song", "heuristic")}
+    other = orphan("The Quiet Ferrymen - Low Tide Almanac - 04 - Lantern Song (Live)")
+    assert goals(decide([other], files)) == {other.stem: (None, "ambiguous")}
 
 
 @pytest.mark.spec("E-59")

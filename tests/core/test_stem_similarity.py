@@ -57,6 +57,28 @@ def test_what_says_nothing_about_the_song_does_not_count(one, other):
     assert likeness(one, other) == 1.0
 
 
+@pytest.mark.seed("S-043")
+@pytest.mark.parametrize(
+    ("one", "other", "score"),
+    [
+        (stem("Artist - Song"), title("Song"), 0.9),
+        (stem("Artist - Album - 01 - Song"), title("Song"), 0.9),
+        (stem("01 - Artist - Song"), title("Song"), 0.9),
+        (stem("Artist_-_Song"), title("Song"), 0.9),
+        (stem("Artist - Song - Remastered 2011"), title("Song"), 0.9),
+        (stem("Artist - 02 - Song (Live)"), title("Song (Live)"), 0.9),
+        (stem("Hello - World"), title("Hello - World"), 1.0),
+        (stem("Artist - 02 - Song (Live)"), title("Song"), 0.0),
+        (stem("Artist - Part 1"), title("Part 2"), 0.0),
+        (stem("Song - Live"), title("Live"), 0.0),
+        (stem("Symphony No. 5 - Allegro"), stem("Symphony No. 9 - Allegro"), 0.0),
+    ],
+)
+def test_what_follows_a_dash_of_a_file_name_may_be_its_title(one, other, score):
+    assert likeness(one, other) == pytest.approx(score)
+    assert likeness(other, one) == pytest.approx(score)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

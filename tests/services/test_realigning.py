@@ -308,6 +308,20 @@ def test_what_is_never_an_orphan(music, name, text):
     assert (report.orphans, music.lines) == (0, [])
 
 
+@pytest.mark.seed("S-041")
+@pytest.mark.spec("P-52")
+@pytest.mark.parametrize("form", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_header_is_read_in_every_form_of_unicode_and_the_bytes_stay(music, form):
+    music.song("New.flac", "Hello", isrc=ISRC.format(1))
+    music.song("Other.flac", "World")
+    mark = "\ufeff" if form == "utf-16-be" else ""
+    words = f"{mark}[ISRC: {ISRC.format(1)}]\r\n{WORDS}".encode(form)
+    music.put("old.lrc").write_bytes(words)
+    assert music.realign().applied == 1
+    assert music.told() == [("moved", "exact", "old.lrc", "New.lrc")]
+    assert (music.root / "New.lrc").read_bytes() == words
+
+
 @pytest.mark.parametrize("stem", ["song", "Jo\u0301ga"])
 @pytest.mark.spec("E-59")
 def test_another_spelling_of_an_audio_name_is_its_sidecar(music, stem):

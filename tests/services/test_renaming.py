@@ -160,6 +160,36 @@ def test_names_given_up_by_another_file_are_waited_for(music):
     assert music.sidecars() == {"2.lrc", "3.lrc"}
 
 
+@pytest.mark.seed("S-049")
+@pytest.mark.parametrize("kinds", [(".lrc",), (".txt",), (".lrc", ".txt")])
+def test_renumbered_files_of_one_event_keep_their_own_words(music, kinds):
+    """The second one has none, so that the first one's could be taken for them."""
+    for name in ("1", "2", "3"):
+        music.song(f"{name}.flac", name)
+        music.put(f"{name}.elrc" if name == "2" else f"{name}{kinds[0]}", f"words {name}\n")
+        for kind in kinds[1:] if name == "1" else ():
+            music.put(f"{name}{kind}", f"words {name}\n")
+    for number in (3, 2, 1):
+        (music.root / f"{number}.flac").rename(music.root / f"{number + 1}.flac")
+    music.rename(*((f"{n}.flac", f"{n + 1}.flac") for n in (1, 2, 3)), audio=False)
+    music.renamer().step()
+    expected = {f"2{kind}": "words 1\n" for kind in kinds}
+    expected |= {"3.elrc": "words 2\n", f"4{kinds[0]}": "words 3\n"}
+    assert {name: (music.root / name).read_text() for name in music.sidecars()} == expected
+    assert music.jobs() == [("done", "")] * 3
+
+
+def test_what_a_later_event_tells_of_a_name_is_about_whoever_had_it_then(music):
+    music.song("1.flac", "One")
+    music.put("1.lrc", "words 1\n")
+    music.rename(("1.flac", "2.flac"))
+    music.clock.advance(1)
+    music.rename(("2.flac", "3.flac"))
+    music.song("2.flac", "Two")  # new at the name that was given up
+    music.renamer().step()
+    assert music.sidecars() == {"3.lrc"}
+
+
 def test_a_file_that_was_renamed_twice_meanwhile_is_found_at_its_last_place(music):
     music.song("1.flac")
     music.put("1.lrc")

@@ -116,7 +116,7 @@ def test_renames_wait_in_their_order_and_are_settled_once(db):
     assert db.write(lambda tx: rename_jobs.insert(tx, pairs, now=NOW)) == 2
     with db.read() as tx:
         jobs = rename_jobs.waiting(tx)
-        assert [job[1:] for job in jobs] == pairs
+        assert [(job.old_path, job.new_path) for job in jobs] == pairs
         assert [job.id for job in rename_jobs.waiting(tx, 1)] == [jobs[0].id]
     for state, error in (("done", ""), ("ignored", "too late\0")):
         told = db.write(

@@ -70,20 +70,12 @@ fail() {
     return 1
 }
 
-# Rename one file without ever replacing one; true when the new name is right afterwards.
+is_source() {
+    [ -f "$1" ] && [ ! -L "$1" ]
+}
+
+# Rename one file without ever replacing one; true when it has the new name afterwards.
 move_file() {
-    if [ -L "$1" ] || [ ! -f "$1" ]; then
-        if [ -f "$2" ]; then
-            already=$((already + 1))
-            return 0
-        fi
-        return 1
-    fi
-    if is_there "$2"; then
-        kept=$((kept + 1))
-        complain "kept $1: $2 is there already"
-        return 1
-    fi
     mkdir -p -- "${2%/*}" || { fail "$1" "its new directory cannot be made"; return 1; }
     if ln -- "$1" "$2" 2>/dev/null; then
         if ! rm -f -- "$1"; then
@@ -102,6 +94,11 @@ move_file() {
     say "moved $1 -> $2"
 }
 
+# Tell whether a file that is not at its old name has its new one already.
+is_done() {
+    [ -f "$1" ] && already=$((already + 1))
+}
+
 count_paths "$olds"
 old_count=$count
 count_paths "$news"
@@ -114,6 +111,9 @@ if [ "$old_count" -ne "$count" ]; then
     exit 1
 fi
 
+# What stands at the old names now is what is to be moved, nothing that gets there later:
+# a new name may be another file's old one. Each file is three words of "$@".
+set --
 olds="$olds|"
 news="$news|"
 while [ -n "$olds" ]; do
@@ -131,10 +131,46 @@ while [ -n "$olds" ]; do
         continue
     fi
     [ "$old_stem" = "$stem" ] && continue
-    if move_file "$old_stem.lrc" "$stem.lrc"; then
-        move_file "$old_stem.elrc" "$stem.elrc"
+    if is_source "$old_stem.lrc"; then
+        set -- "$@" "$old_stem" "$stem" lrc
+    elif is_done "$stem.lrc"; then
+        if is_source "$old_stem.elrc"; then
+            set -- "$@" "$old_stem" "$stem" elrc
+        else
+            is_done "$stem.elrc"
+        fi
     fi
-    move_file "$old_stem.txt" "$stem.txt"
+    if is_source "$old_stem.txt"; then
+        set -- "$@" "$old_stem" "$stem" txt
+    else
+        is_done "$stem.txt"
+    fi
+done
+
+# A name that is taken may be given up by another file: go on while anything moves.
+before=-1
+while [ "$moved" -ne "$before" ]; do
+    before=$moved
+    left=$#
+    while [ "$left" -gt 0 ]; do
+        old_stem=$1 stem=$2 kind=$3
+        shift 3
+        left=$((left - 3))
+        if is_there "$stem.$kind"; then
+            set -- "$@" "$old_stem" "$stem" "$kind"
+        elif move_file "$old_stem.$kind" "$stem.$kind"; then
+            if [ "$kind" = lrc ] && is_source "$old_stem.elrc"; then
+                set -- "$@" "$old_stem" "$stem" elrc
+            fi
+        fi
+    done
+done
+while [ "$#" -gt 0 ]; do
+    if is_there "$1.$3"; then
+        kept=$((kept + 1))
+        complain "kept $1.$3: $2.$3 is there already"
+    fi
+    shift 3
 done
 
 say "$moved moved, $already moved by Lidarr, $kept kept, $failed failed"

@@ -14,7 +14,8 @@ from lyrsvc.core.stem_similarity import Name, likeness, read_name
 
 MOST_PAIRS: Final = 250_000
 """Above so many pairs the names of one directory are not compared with each other."""
-_GONE: Final = "{} went to an orphan that is at least as much alike"
+_HAIR: Final = 1e-9
+_GONE: Final = "{} is as much or more like another orphan"
 
 
 class Tier(StrEnum):
@@ -144,7 +145,7 @@ class Planner:
             value = orphan.ids.get(key, "")
             found = {audio.place: audio for audio in find(key, value)} if value else {}
             if len(found) > 1:
-                names = ", ".join(stem for _, stem in sorted(found))
+                names = ", ".join(_distinct(sorted(found)))
                 reason = f"{len(found)} audio files have its {key}: {names}"
                 return Skip(orphan=orphan, tier=Tier.CONFLICT, reason=reason)
             for audio in found.values():
@@ -205,28 +206,32 @@ class Planner:
             yield from (_ambiguous(orphan, f"{reason} to compare") for orphan in orphans)
             return
         table = _Table(orphans, candidates, self._clash)
-        owner: dict[int, int] = {}
+        taken: set[int] = set()
         met: dict[int, Decision] = {}
         for score, row, column in table.best_first():
-            if row in met or column in owner:
+            if row in met or column in taken:
                 continue
             orphan, audio, rival = orphans[row], candidates[column], table.runner_up(row, column)
             beaten = None if rival is None else (table.score(row, rival), candidates[rival])
             if refusal := self._refusal(score, audio, beaten):
-                if rival in owner and table.score(row, rival) > score:
+                if rival in taken and table.score(row, rival) > score:
                     audio, refusal = candidates[rival], _GONE.format(candidates[rival].stem)
                 met[row] = _ambiguous(orphan, refusal, audio)
                 continue
-            owner[column] = row
+            taken.add(column)
+            twins = [r for r in table.as_alike(row, column) if not isinstance(met.get(r), Move)]
+            if twins:
+                reason = f"{len(twins) + 1} orphans are equally like {audio.stem}"
+                met |= {r: _ambiguous(orphans[r], reason, audio) for r in (row, *twins)}
+                continue
             reason = f"names alike, {score:.2f}"
             met[row] = self._claim(orphan, audio, Tier.HEURISTIC_NM, reason)
-        for row, orphan in enumerate(orphans):
-            if row not in met:
-                audio = candidates[table.favourite(row)]
-                is_alike = table.score(row, table.favourite(row)) > 0.0
-                reason = _GONE.format(audio.stem) if is_alike else "no name there is alike"
-                met[row] = _ambiguous(orphan, reason)
         yield from met.values()
+        for row in set(range(len(orphans))) - set(met):
+            best = table.favourite(row)
+            is_alike = table.score(row, best) > 0.0
+            reason = _GONE.format(candidates[best].stem) if is_alike else "no name there is alike"
+            yield _ambiguous(orphans[row], reason)
 
     def _refusal(self, score: float, audio: Audio, rival: tuple[float, Audio] | None) -> str:
         """Say why a score is not enough; blank when it is."""
@@ -283,6 +288,15 @@ class _Table:
         scores = self._rows[row]
         return scores.index(max(scores))
 
+    def as_alike(self, row: int, column: int) -> list[int]:
+        """Give the other orphans that are as much like an audio file as one is."""
+        score = self._rows[row][column]
+        return [
+            other
+            for other, scores in enumerate(self._rows)
+            if other != row and abs(scores[column] - score) < _HAIR
+        ]
+
     def runner_up(self, row: int, column: int) -> int | None:
         """Give the best column of an orphan beside one; those that are taken count too."""
         others = [place for place in range(len(self._rows[row])) if place != column]
@@ -314,7 +328,13 @@ def _ambiguous(orphan: Orphan, reason: str, audio: Audio | None = None) -> Skip:
 
 def _below(value: float, bar: float) -> bool:
     """Compare with a bar that sums of binary fractions may miss by a hair."""
-    return value < bar - 1e-9
+    return value < bar - _HAIR
+
+
+def _distinct(places: Sequence[tuple[str, str]]) -> list[str]:
+    """Name audio by its stem, and by its directory too where there are several."""
+    one_directory = len({directory for directory, _ in places}) == 1
+    return [stem if one_directory else f"{directory}/{stem}" for directory, stem in places]
 
 
 def _count(number: int, noun: str) -> str:

@@ -42,28 +42,43 @@ _LAST_WORD: Final = 10
 _ROMAN: Final = {word: value for word, value in ROMANS.items() if int(value) <= _LAST_ROMAN}
 _SPELLED: Final = {word: value for word, value in NUMBER_WORDS.items() if int(value) <= _LAST_WORD}
 _DIGITS: Final = re.compile(r"\d+")
+_TAIL_WORTH: Final = 0.9
+"""What a tail scores is less than what a whole name does."""
+_MOST_TAILS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in the forms it may be compared in: a file name has one without track number too."""
+    """A name in the forms it may be compared in: a file name has one without track number too.
+
+    ``tails`` are what follows the dashes of a file name, where artist and album may come
+    first. They stand for a title only: two file names are compared as a whole.
+    """
 
     forms: tuple["_Form", ...]
+    tails: tuple["_Form", ...] = ()
+    is_title: bool = False
 
 
 def read_name(title: str, stem: str) -> Name:
     """Read a title, or the stem where the title is blank."""
     key = _key(title)
     if key:
-        return Name((_form(key),))
+        return Name((_form(key),), is_title=True)
     key = _key(stem.replace("_", " "))
-    bare = _TRACK_NUMBER.sub("", key, count=1) if _TRACK_NUMBER.match(key) else ""
-    return Name(tuple(_form(each) for each in dict.fromkeys((key, bare)) if each))
+    whole = _with_and_without_number(key)
+    tails = (form for tail in _tails(key) for form in _with_and_without_number(tail))
+    return Name(whole, tuple(dict.fromkeys(form for form in tails if form not in whole)))
 
 
 def likeness(one: Name, other: Name) -> float:
     """Give how much alike two names are, from 0 to 1; the best pair of forms counts."""
-    return max((_score(a, b) for a in one.forms for b in other.forms), default=0.0)
+    whole = max((_score(a, b) for a in one.forms for b in other.forms), default=0.0)
+    if one.is_title == other.is_title:
+        return whole
+    titles, tails = (one.forms, other.tails) if one.is_title else (other.forms, one.tails)
+    ends = max((_score(a, b) for a in titles for b in tails), default=0.0)
+    return max(whole, _TAIL_WORTH * ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,24 @@ def _score(one: _Form, other: _Form) -> float:
 def _key(text: str) -> str:
     """Give the match key of a text that holds none of the signs a lifted bracket leaves."""
     return match_key(outline.tidy(text))
+
+
+def _with_and_without_number(key: str) -> tuple["_Form", ...]:
+    bare = _TRACK_NUMBER.sub("", key, count=1) if _TRACK_NUMBER.match(key) else ""
+    return tuple(_form(each) for each in dict.fromkeys((key, bare)) if each)
+
+
+def _tails(key: str) -> list[str]:
+    """Give what follows each dash, unless that only says which version it is."""
+    segments = outline.split_segments(key)
+    starts = range(max(1, len(segments) - _MOST_TAILS), len(segments))
+    tails = [segments[start:] for start in starts]
+    return [" - ".join(tail).strip() for tail in tails if not all(map(_is_epithet, tail))]
+
+
+def _is_epithet(segment: str) -> bool:
+    """Tell whether a segment is made of words that are no title: "live", "2011 remaster"."""
+    return all(w in VERSIONS or _NEUTRAL.fullmatch(w) for w in _words(segment))
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ when something depends on it. Nothing is concluded from a directory that cannot 
 listed to its end.
 """
 
+import codecs
 import os
 import re
 import stat
@@ -35,6 +36,8 @@ LARGEST_BYTES: Final = 256 * 1024
 _ORDER: Final = ("lrc", "elrc", "txt")
 _MBID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BARE: Final = Sidecars()
+_WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How text begins whose characters may hold a zero byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,8 @@ def _read(path: str) -> bytes | Problem | None:
     data = read_regular(Path(path), most=LARGEST_BYTES + 1)
     if data is None:
         return Problem(path, "it cannot be read; check its permissions", is_fault=True)
-    return None if b"\0" in data or len(data) > LARGEST_BYTES else data
+    is_text = b"\0" not in data or data.startswith(_WIDE)
+    return data if is_text and len(data) <= LARGEST_BYTES else None
 
 
 def _ids(header: Mapping[str, str]) -> dict[str, str]:

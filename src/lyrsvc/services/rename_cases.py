@@ -10,8 +10,12 @@ from lyrsvc.core.payload_paths import PathMappings, local_path
 from lyrsvc.files.confinement import Confinement
 from lyrsvc.files.pairing import split_name
 from lyrsvc.files.tree import AUDIO_SUFFIXES
+from lyrsvc.services.move_rows import stem_of
 from lyrsvc.services.rename_rows import Renamed
 from lyrsvc.store.rename_jobs import RenameJob
+
+_Place = tuple[str, Path, str]
+"""A stem in its directory, as one event speaks of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +43,27 @@ class RenameCase:
         both = (self.renamed.old_library, self.renamed.new_library)
         found = {library.id: library for library in both if library is not None}
         return tuple(found[library_id] for library_id in sorted(found))
+
+    @property
+    def leaves(self) -> tuple["_Place", ...]:
+        """Give the stem that its event has given up, unless it is kept."""
+        return () if self._stays else self._places[:1]
+
+    @property
+    def enters(self) -> tuple["_Place", ...]:
+        """Give the stem that its event has taken, unless it had that before."""
+        return () if self._stays else self._places[1:]
+
+    @property
+    def _stays(self) -> bool:
+        return len(set(self._places)) == 1
+
+    @property
+    def _places(self) -> tuple["_Place", ...]:
+        if self.renamed is None:
+            return ()
+        paths = (self.renamed.old, self.renamed.new)
+        return tuple((self.job.created_at, path.parent, stem_of(path)) for path in paths)
 
 
 class RenameCases:

@@ -5,6 +5,7 @@ happened already is found as it should be, and left so.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from enum import Enum
@@ -113,13 +114,19 @@ class Renamer:
         may_block = True
         while waiting:
             blocked: list[RenameCase] = []
+            leaving = Counter(place for case in waiting for place in case.leaves)
             for case in waiting:
                 if self._clock.wait(0):
                     return
+                if may_block and any(leaving[place] for place in case.enters):
+                    blocked.append(case)
+                    continue
                 turn = self._apply(case, log, may_block=may_block)
                 if turn is _Turn.BLOCKED:
                     blocked.append(case)
-                elif turn is _Turn.LATE:
+                    continue
+                leaving.subtract(case.leaves)
+                if turn is _Turn.LATE:
                     yield case
             may_block = len(blocked) < len(waiting)
             waiting = blocked

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 
 class RenameJob(NamedTuple):
-    """One renamed file; paths are as Python's file functions take them."""
+    """One renamed file; paths are as Python's file functions take them.
+
+    Jobs of one event have their ``created_at`` in common.
+    """
 
     id: int
     old_path: str
     new_path: str
+    created_at: str
 
 
 def insert(tx: "Tx", pairs: Iterable[tuple[str, str]], *, now: datetime) -> int:
@@ -50,12 +54,15 @@ def waiting(tx: "Tx", limit: int | None = None) -> list[RenameJob]:
     """Give the oldest jobs that wait, in their order; all of them without a limit."""
     rows = tx.tuples(
         """
-        SELECT id, old_path, new_path FROM rename_jobs
+        SELECT id, old_path, new_path, created_at FROM rename_jobs
          WHERE state = 'waiting' ORDER BY id LIMIT :limit
         """,
         limit=-1 if limit is None else limit,
     )
-    return [RenameJob(job_id, from_ptext(old), from_ptext(new)) for job_id, old, new in rows]
+    return [
+        RenameJob(job_id, from_ptext(old), from_ptext(new), created_at)
+        for job_id, old, new, created_at in rows
+    ]
 
 
 def settle(
