@@ -143,7 +143,9 @@ def test_digits_mean_an_id_or_a_name_but_not_two_libraries(shell, tmp_path):
         shell.run("library", "add", str(tmp_path / name))
     done = shell.run("library", "remove", "2", "--yes")
     assert done.code == 1
-    assert "fits several libraries" in done.err
+    assert '"2" fits several libraries: 1 "2", 2 "x"; say 1 or "x"' in done.err
+    assert shell.run("library", "remove", "x", "--yes").code == 0
+    assert shell.run("library", "remove", "1", "--yes").code == 0
 
 
 def test_changes_can_be_had_as_json(shell, music):

@@ -7,6 +7,7 @@ from unicodedata import normalize
 
 import pytest
 
+from queue_cases import Queue, a_wish
 from terminals import Shell
 
 
@@ -37,6 +38,19 @@ def test_json_holds_every_column(shell: Shell, add_items):
     }
     assert all(columns <= set(row) for row in rows)
     assert rows[0]["detect_instrumental"] == {"value": None, "origin": None}
+
+
+@pytest.mark.spec("C-36")
+@pytest.mark.seed("S-050")
+@pytest.mark.parametrize("words", [("list",), ("deferred",), ("list", "--status", "deferred")])
+def test_json_links_an_item_to_its_audio(shell: Shell, database, words):
+    queue = Queue(database)
+    queue.enqueue(a_wish("Known", stem="known"), a_wish("Bare", stem=None))
+    queue.miss(queue.claim())
+    queue.miss(queue.claim())
+    rows = shell.run("queue", *words, "--json").json
+    links = {row["title"]: [target["source_path"] for target in row["targets"]] for row in rows}
+    assert links == {"Known": ["/music/known.flac"], "Bare": [""]}
 
 
 @pytest.mark.spec("C-36")

@@ -53,6 +53,8 @@ def test_a_failed_item_is_pending_again(shell: Shell, queue):
 def test_whatever_is_not_failed_is_refused_with_a_remedy(shell: Shell, queue):
     (waiting,) = deferred(queue, "Deferred")
     (finished,) = done(queue, "Done")
+    queue.enqueue(a_wish("Under way"))
+    under_way = queue.claim().id
     queue.enqueue(a_wish("Pending"))
     (pending,) = (item.id for item in queue.items() if item.title == "Pending")
     before = queue.items()
@@ -63,6 +65,7 @@ def test_whatever_is_not_failed_is_refused_with_a_remedy(shell: Shell, queue):
         ),
         finished: f"item {finished} is done, only failed items can be retried",
         pending: f"item {pending} is pending, only failed items can be retried",
+        under_way: f"item {under_way} is processing, only failed items can be retried",
         999: "no item 999",
     }.items():
         told = shell.run("queue", "retry", str(item_id))
@@ -70,6 +73,16 @@ def test_whatever_is_not_failed_is_refused_with_a_remedy(shell: Shell, queue):
         assert f"lyrsvc: {sentence}" in told.err
         assert len(told.err.splitlines()) == 1
     assert queue.items() == before
+
+
+@pytest.mark.seed("S-053")
+@pytest.mark.parametrize("word", ["abc", "-1", "+1", "1.0", " 1", "", "٣", "9" * 19])
+def test_what_is_no_id_is_named_and_nothing_is_retried(shell: Shell, queue, word):
+    (item_id,) = failed(queue, "One")
+    told = shell.run("queue", "retry", str(item_id), word)
+    assert (told.code, told.out) == (2, "")
+    assert told.err == f'lyrsvc: ID "{word}" is not a whole number from 0\n'
+    assert queue.item(item_id).status is Status.FAILED
 
 
 def test_several_items_are_retried_each_on_its_own(shell: Shell, queue):

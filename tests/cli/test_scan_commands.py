@@ -105,6 +105,24 @@ def test_results_are_filtered_and_cleared_and_the_library_stays(shell, music):
     assert shell.run("scan", "clear").code == 2
 
 
+@pytest.mark.seed("S-063")
+@pytest.mark.parametrize("library", ["second", "SECOND", "2"])
+def test_results_of_one_library_are_shown_and_cleared_alone(shell, music, tmp_path, library):
+    minimal_flac(tmp_path / "second" / "x.flac", title="X", artist="Marsh")
+    shell.run("library", "add", "second")
+    shell.run("scan")
+    listed = ("scan", "results", "--json", "--library")
+    assert [row["title"] for row in shell.run(*listed, library).json] == ["X"]
+
+    assert shell.run("scan", "clear", "--library", library, "--yes").lines == ["second\t1\t1\t0"]
+
+    assert shell.run(*listed, library).json == []
+    assert len(shell.run(*listed, "music").json) == 3
+    assert len(shell.run("library", "list").lines) == 2
+    assert shell.run("scan", "clear", "--library", "third", "--yes").code == 1
+    assert shell.run("scan", "results", "--library", "third").code == 1
+
+
 def test_a_root_that_is_gone_ends_with_1_and_the_other_libraries_are_scanned(
     shell, music, tmp_path
 ):

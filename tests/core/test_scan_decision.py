@@ -54,6 +54,8 @@ def test_a_file_is_opened_when_it_or_the_reader_changed_or_more_is_wanted(stored
         ({"status": "deferred", "target_id": None}, 0, {}),
         ({"enriched": 0}, 0, {"enrich": False}),
         ({"status": "done", "target_id": None, "embedded": 1}, 0, {"respect_embedded": True}),
+        ({"status": "done", "sidecar": 1}, 1, {"detect": True}),
+        ({"status": "done"}, 0, {"detect": True}),
     ],
 )
 def test_an_unchanged_file_is_left_alone(stored, sidecar, given):
@@ -76,6 +78,9 @@ def test_an_unchanged_file_is_left_alone(stored, sidecar, given):
         ({"status": "done", "target_id": None, "embedded": 2}, 0, {}),
         ({"target_id": None, "embedded": 1}, 0, {"respect_embedded": True}),
         ({"inode": 0}, 0, {}),
+        ({}, 0, {"detect": True}),
+        ({"status": "failed"}, 0, {"detect": False}),
+        ({"status": "deferred"}, 0, {"detect": True}),
     ],
 )
 def test_a_row_is_looked_at_when_something_beside_the_audio_may_have_changed(

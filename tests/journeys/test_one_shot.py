@@ -331,6 +331,20 @@ def test_a_directory_is_never_a_query(shell: Shell, stand_in: StandIn):
     assert files(shell.home) == {"a,b/x.flac", "a,b/x.lrc", "queue/x.flac", "queue/x.lrc"}
 
 
+@pytest.mark.seed("S-008")
+def test_a_directory_without_audio_asks_nobody_however_it_is_written(
+    shell: Shell, stand_in: StandIn
+):
+    name = f"{FERRYMEN},Lanterns on the Weir"
+    (shell.home / name).mkdir()
+    (shell.home / "link,to it").symlink_to(shell.home / name)
+    for word in (name, f"{name}/", f"./{name}", str(shell.home / name), "link,to it"):
+        done = shell.run(word)
+        assert (done.code, done.lines) == (0, []), word
+    assert stand_in.requests == ()
+    assert files(shell.home) == set()
+
+
 def test_words_of_every_form_are_worked_in_their_order(shell: Shell):
     minimal_flac(shell.home / "one.flac", seconds=42, artist="Mara Voss", title="Glass Orchard")
     done = shell.run(PLAIN, "one.flac", SYNCED)

@@ -287,6 +287,34 @@ def test_a_failed_item_keeps_its_backoff_in_a_scan_and_is_next_after_a_webhook(q
     assert queue.claim().id == failed.id
 
 
+@pytest.mark.seed("S-055", "S-054")
+@pytest.mark.parametrize("length", [200, 260])
+def test_a_failed_track_whose_length_is_found_out_keeps_its_backoff(queue, length):
+    queue.enqueue(a_wish(seconds=None if length == 200 else 200, stem="song"))
+    failed = queue.item(queue.fail(queue.claim()).item.id)
+    queue.advance(seconds=10)
+
+    queue.enqueue(a_wish(seconds=length, stem="song"))
+    (item,) = queue.items()
+    assert (item.id, item.status, item.attempts) == (failed.id, Status.FAILED, 1)
+    assert (item.due_at, item.reason, item.ready_key) == (failed.due_at, failed.reason, None)
+    assert (item.duration_bucket, item.duration_ms) == (length // 5, length * 1000)
+    assert [target.duration_ms for target in queue.targets(item.id)] == [length * 1000]
+    assert queue.claim() is None
+
+    queue.enqueue(a_webhook(stem="song"))
+    assert queue.claim().id == failed.id
+
+
+@pytest.mark.seed("S-055")
+def test_a_file_that_is_another_track_now_does_not_inherit_a_backoff(queue):
+    queue.enqueue(a_wish(stem="song"))
+    queue.fail(queue.claim())
+    queue.enqueue(a_wish("Salt & Iron", stem="song"))
+    (item,) = queue.items()
+    assert (item.title, item.status, item.attempts) == ("Salt & Iron", Status.PENDING, 0)
+
+
 def test_a_webhook_during_the_attempt_runs_it_again_when_it_fails(queue):
     queue.enqueue(a_wish())
     item = queue.claim()

@@ -186,6 +186,16 @@ def test_overrides_are_set_kept_and_taken_back(scans):
         assert (library.enrich, library.detect_instrumental) == (stored, None)
 
 
+@pytest.mark.seed("S-061", "S-065")
+def test_two_changes_at_once_keep_each_other(scans):
+    seen_by_both = scans.library
+    scans.registry.update(seen_by_both, Wanted(enrich=Override(value=False)))
+    scans.registry.update(seen_by_both, Wanted(detect_instrumental=Override(value=True)))
+    scans.registry.update(seen_by_both, Wanted(name="Other"))
+    stored = scans.reload()
+    assert (stored.name, stored.enrich, stored.detect_instrumental) == ("Other", False, True)
+
+
 def test_a_name_that_is_taken_is_refused_on_update(scans, tmp_path):
     (tmp_path / "other").mkdir()
     other = scans.add(tmp_path / "other")

@@ -12,6 +12,7 @@ from lyrsvc.core.keys import KEY_VERSION, match_key
 from lyrsvc.core.scan_decision import ScanRules
 from lyrsvc.core.scan_run import RunReason, RunState, ScanReport
 from lyrsvc.core.sidecar import MARKER_BYTES, FetchMode, Kind, content_hash
+from lyrsvc.core.waiting import WaitPolicy
 from lyrsvc.files.tags import READER_VERSION
 from lyrsvc.files.tree import Listing, list_directory
 from lyrsvc.services.enqueueing import Terms
@@ -20,6 +21,7 @@ from lyrsvc.services.scan_gate import ScanGate
 from lyrsvc.services.scan_rows import look_change
 from lyrsvc.store import scan_listing, scan_runs, written_files
 from lyrsvc.store.written_files import OwnFile
+from queue_cases import Queue
 from scans import Scans
 
 MBID = "f1d1d1d1-0000-4000-8000-00000000000{}"
@@ -324,6 +326,47 @@ def test_the_detection_decision_is_stamped_on_what_a_scan_enqueues(scans, flag, 
 
     (item,) = scans.table("work_items")
     assert (item["detect_instrumental"], item["detect_origin"]) == stamped
+
+
+@pytest.mark.seed("S-057", "S-062", "S-055")
+@pytest.mark.parametrize("status", ["pending", "failed", "deferred"])
+def test_a_detection_flag_also_decides_for_what_an_earlier_scan_enqueued(scans, status):
+    scans.song("x.flac")
+    scans.scan()
+    queue = Queue(scans.db, now=scans.clock.now())
+    if status != "pending":
+        {"failed": queue.fail, "deferred": queue.miss}[status](queue.claim())
+    (before,) = scans.table("work_items")
+
+    report = scans.scan(detect_instrumental=True)
+
+    (item,) = scans.table("work_items")
+    changed = {"detect_instrumental": 1, "detect_origin": "explicit"}
+    assert item == {**before, **changed, "updated_at": item["updated_at"]}
+    assert (report.counts.opened, report.counts.enqueued, report.counts.unchanged) == (0, 0, 1)
+    assert scans.statuses() == {"x.flac": status}
+
+    scans.scan()
+    assert scans.table("work_items") == [item]
+    scans.scan(detect_instrumental=False)
+    (item,) = scans.table("work_items")
+    assert (item["detect_instrumental"], item["detect_origin"]) == (0, "explicit")
+
+
+@pytest.mark.seed("S-062")
+def test_a_detection_flag_brings_nothing_back_that_is_done(scans):
+    scans.song("given up.flac")
+    scans.song("written.flac").with_suffix(".txt").write_text("words\n")
+    scans.scan()
+    queue = Queue(scans.db, now=scans.clock.now())
+    queue.policy = WaitPolicy(max_misses=1)
+    queue.miss(queue.claim())
+    before = scans.contents()
+
+    scans.scan(detect_instrumental=True)
+
+    assert scans.statuses() == {"given up.flac": "done", "written.flac": "done"}
+    assert scans.contents() == before
 
 
 @pytest.mark.seed("S-028")

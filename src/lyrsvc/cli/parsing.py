@@ -162,7 +162,8 @@ def _understood(argument: Argument, text: str) -> Any:  # noqa: ANN401 - each ki
     name = argument.names[0]
     if argument.kind == "number":
         if not text.isascii() or not text.isdigit() or len(text) > 18:
-            raise UsageError(f'{name} "{text}" is not a whole number from 0')
+            called = name if argument.is_flag else argument.value_name
+            raise UsageError(f'{called} "{text}" is not a whole number from 0')
         return int(text)
     if argument.choices and text not in argument.choices:
         raise UsageError(f'{name} "{text}" is not one of {", ".join(argument.choices)}')

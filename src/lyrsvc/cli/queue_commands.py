@@ -169,12 +169,16 @@ def _print_count(call: Call, name: str, count: int, nothing: str = "") -> int:
 def _list(call: Call, status: str | None) -> int:
     from lyrsvc.store import queue_listing
 
+    args = call.args
+
     def rows() -> Iterator[dict[str, Any]]:
         db = call.open_to_read()
         if db is None:
             return
         with db, db.read(deadline_s=None) as tx:
-            yield from queue_listing.list_items(tx, status=status, limit=call.args.limit)
+            yield from queue_listing.list_items(
+                tx, status=status, limit=args.limit, with_targets=args.json
+            )
 
     call.print_rows(COLUMNS, rows())
     return 0

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from lyrsvc.core import merging, requeueing
 from lyrsvc.core.credits import identity_artist
-from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.item import Status, Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.merging import Decision, Step
 from lyrsvc.core.ptext import clean_text
@@ -54,6 +54,24 @@ def fallback_spot(wish: Wish, output_dir: str, number: int = 1) -> Spot:
     recording = wish.recording
     stem = query_stem(clean_text(identity_artist(recording)), clean_text(recording.title))
     return Spot(out_dir=output_dir, out_stem=numbered(stem, number), origin=TargetOrigin.METADATA)
+
+
+def is_same_track(item: WorkItem, wish: Wish) -> bool:
+    """Tell whether a failed item is what a wish asks for, but for a length known only now."""
+    return item.status is Status.FAILED and (item.artist_key, item.title_key) == names_of(wish)
+
+
+def of_new_length(item: WorkItem, wish: Wish, bucket: int) -> WorkItem:
+    """Give an item the length and ids of a wish; its wait stays, old answers do not count."""
+    recording = wish.recording
+    return replace(
+        item,
+        duration_bucket=bucket,
+        duration_ms=recording.duration_ms or 0,
+        isrc=",".join(recording.isrcs) or item.isrc,
+        mbid=recording.mbid or item.mbid,
+        resume=None,
+    )
 
 
 def re_sourced(target: Target, wish: Wish) -> Target:

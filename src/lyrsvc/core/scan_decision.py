@@ -27,6 +27,7 @@ RESPECTED: Final = "embedded"
 _MOST: Final = (1 << 63) - 1
 _LEAST: Final = -(1 << 63)
 _WAITING: Final = frozenset(("failed", "deferred"))
+_UNDECIDED: Final = _WAITING | {"pending"}
 _SHOWN: Final = (Embedded.PLAIN, Embedded.SYNCED)
 
 
@@ -62,6 +63,10 @@ class ScanRules:
         """Tell whether more is wanted than what is missing."""
         return self.mode is not FetchMode.NORMAL
 
+    def restamps(self, status: str) -> bool:
+        """Tell whether a row without lyrics waits for work that a flag decides anew."""
+        return self.detect is not None and status in _UNDECIDED
+
     @cached_property
     def usual(self) -> tuple[int, int, int, None]:
         """Give what the columns behind the sidecar hold when there is nothing to do."""
@@ -75,9 +80,10 @@ def judge(row: GateRow | None, stamp: Stamp, sidecar: int, rules: ScanRules) -> 
     if row[:4] != (*stamp, sidecar) or row[4:8] != rules.usual:
         return _differs(row, stamp, rules)
     status, target_id = row[8], row[9]
-    if rules.is_flagged or status == "unreadable":
+    is_bare = not sidecar & WORDS
+    if rules.is_flagged or status == "unreadable" or (is_bare and rules.restamps(status)):
         return Gate.LOOK
-    if target_id is not None or sidecar & WORDS or status in _WAITING:
+    if target_id is not None or not is_bare or status in _WAITING:
         return Gate.SAME
     # Not in the queue: it should be, or lyrics in the tags may no longer be enough.
     is_freed = status == "done" and row[10] in _SHOWN and not rules.respect_embedded

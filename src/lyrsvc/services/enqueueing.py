@@ -147,7 +147,22 @@ class _Desk:
         moved = owned.source_path in ("", source) or owned.status is TargetStatus.PARKED
         if owner.status is Status.PROCESSING or not moved:
             return owner, owned
+        if (
+            item is None
+            and placing.is_same_track(owner, wish)
+            and targets.others(self._tx, owned) is Others.NONE
+        ):
+            return self._relengthen(owner, wish), owned
         return item, self._take_from(owner, owned, wish)
+
+    def _relengthen(self, owner: WorkItem, wish: Wish) -> WorkItem:
+        """Let a failed item become one of another length, so that it keeps its backoff (T13)."""
+        bucket = duration_bucket(wish.recording.duration_ms)
+        after = placing.of_new_length(owner, wish, bucket)
+        work_items.set_length(self._tx, owner.id, bucket)
+        work_items.save(self._tx, owner, after, self.tally, now=self._terms.now)
+        self._met.forget(owner)
+        return after
 
     def _take_from(self, owner: WorkItem, owned: Target, wish: Wish) -> Target:
         """Detach a target from its item; an item that waits for nothing else goes (T20)."""

@@ -83,17 +83,16 @@ class LibraryRegistry:
 
     def update(self, library: Library, wanted: Wanted) -> Registered:
         """Change a library; with another path its rows keep their places below the root."""
-        changed = replace(library, name=library.name if wanted.name is None else wanted.name)
-        if not name_key(changed.name).strip():
-            raise Refused("a library needs a name; choose another --name")
-        if wanted.enrich is not None:
-            changed = replace(changed, enrich=wanted.enrich.value)
-        if wanted.detect_instrumental is not None:
-            changed = replace(changed, detect_instrumental=wanted.detect_instrumental.value)
+        if wanted.path is not None:
+            return self._move(library, _changed(library, wanted), wanted.path)
         now = self._clock.now()
-        if wanted.path is None:
-            return Registered(self._db.write(lambda tx: libraries.change(tx, changed, now=now)))
-        return self._move(library, changed, wanted.path)
+
+        def change(tx: "Tx") -> Library:
+            """Change what is stored by now: another command may have changed the rest."""
+            stored = libraries.get(tx, library.id)
+            return libraries.change(tx, _changed(stored, wanted), now=now)
+
+        return Registered(self._db.write(change))
 
     def remove(self, library: Library) -> Holdings:
         """Forget a library, its inventory and the work that only it wanted."""
@@ -257,6 +256,16 @@ def _take_over(tx: "Tx", outer: Library, inner: Library, *, now: datetime) -> No
 
 def _usual_name(path: Path) -> str:
     return escape_controls(path.name).strip() or "library"
+
+
+def _changed(library: Library, wanted: Wanted) -> Library:
+    if wanted.name is not None:
+        library = replace(library, name=_checked_name(wanted.name))
+    if wanted.enrich is not None:
+        library = replace(library, enrich=wanted.enrich.value)
+    if wanted.detect_instrumental is not None:
+        library = replace(library, detect_instrumental=wanted.detect_instrumental.value)
+    return library
 
 
 def _checked_name(name: str) -> str:

@@ -160,7 +160,7 @@ class ScanGate:
     ) -> Iterator["_Met"]:
         """Give the files that fail the gate; rows that are met are taken out of ``rows``."""
         rules, usual, unchanged = self._rules, self._rules.usual, 0
-        is_plain = not rules.is_flagged
+        is_plain = not rules.is_flagged and rules.detect is None
         beside: _Beside | None = None
         bits_of = plain_bits(listing)
         if bits_of is None:

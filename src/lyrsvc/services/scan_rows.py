@@ -138,12 +138,14 @@ def _is_wanted(finding: Finding, rules: ScanRules, *, is_news: bool) -> bool:
 
     A row that is done without one was given up: only a flag, a new identity or the
     loss of a sidecar brings it back. ``is_news`` says that the tags were just read
-    and may tell the queue something.
+    and may tell the queue something; so may a decision of the command line.
     """
     before = finding.row
     if before is None or is_news or rules.mode is not FetchMode.NORMAL:
         return True
     if before["sidecar"] & WORDS or before["missing_since_at"] is not None:
+        return True
+    if rules.restamps(before["status"]):
         return True
     if before["status"] == "done":
         return bool(before["reason"] == RESPECTED)

@@ -119,7 +119,8 @@ def find(tx: "Tx", name_or_id: str) -> Library:
         raise _unknown(tx, name_or_id)
     if len(rows) > 1:
         candidates = ", ".join(f'{row["id"]} "{row["name"]}"' for row in rows)
-        raise Refused(f'"{name_or_id}" fits several libraries: {candidates}; name one by its id')
+        handles = " or ".join(_other_handle(row, name_or_id) for row in rows)
+        raise Refused(f'"{name_or_id}" fits several libraries: {candidates}; say {handles}')
     return _library(rows[0])
 
 
@@ -139,6 +140,11 @@ def free_name(tx: "Tx", wanted: str) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
+
+
+def _other_handle(row: "Row", given: str) -> str:
+    """Give the id of a library that was named, or the name of one whose id was given."""
+    return str(row["id"]) if name_key(row["name"]) == name_key(given) else f'"{row["name"]}"'
 
 
 def _count_by_library(tx: "Tx", prefix: str) -> dict[int, int]:

@@ -157,6 +157,16 @@ def save(tx: "Tx", before: WorkItem, after: WorkItem, tally: Tally, *, now: date
     tally.item(before, after)
 
 
+def set_length(tx: "Tx", item_id: int, bucket: int) -> None:
+    """Make an item one of another length; no other item may be that already.
+
+    A statement of its own: :func:`save` leaves the key and its index alone.
+    """
+    tx.run(
+        "UPDATE work_items SET duration_bucket = :bucket WHERE id = :id", id=item_id, bucket=bucket
+    )
+
+
 def delete(tx: "Tx", item: WorkItem, tally: Tally) -> None:
     """Remove an item; its targets go with it, what lanes answered stays."""
     if tx.run("DELETE FROM work_items WHERE id = :id", id=item.id):
