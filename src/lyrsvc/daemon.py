@@ -205,13 +205,16 @@ def open_listener(address: Address) -> socket.socket:
             )
         return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        shown = f"{address.host}:{address.port}"
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        shown = f"{host}:{address.port}"
         if error.errno == errno.EADDRINUSE:
             raise Refused(
                 f"cannot listen on {shown}: already in use; "
                 "choose another --listen or stop the other program"
             ) from error
-        raise LyrsvcError(f"cannot listen on {shown}: {error.strerror}") from error
+        # The library adds the address once more, in its own words.
+        why = (error.strerror or "unknown error").partition(" (while")[0].lower()
+        raise LyrsvcError(f"cannot listen on {shown}: {why}; choose another --listen") from error
 
 
 def shown_address(listening: socket.socket) -> str:

@@ -70,6 +70,8 @@ def test_library_names_are_live(complete, add_library):
     expected = ["--library=-dash", "Bar", "Foo", "1", "2", "3"]
     assert sorted(complete("scan", "results", "--library", "")) == sorted(expected)
     assert complete("scan", "results", "--library=Fo") == ["--library=Foo"]
+    assert complete("library", "update", "") == ["Bar", "Foo", "1", "2", "3"]  # -dash: by its id
+    assert complete("library", "update", "--", "-") == ["-dash"]
 
 
 def test_settings_and_their_values(complete):

@@ -106,6 +106,28 @@ def test_a_group_is_saved_at_once(shell: Shell):
     assert schedule == {"frequency": "weekly", "at": "03:30", "day": "sunday"}
 
 
+@pytest.mark.seed("S-032")
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["unset", "server.scan_schedule.at"], "also needs at (HH:MM)"),
+        (["unset", "server.scan_schedule.day"], "also needs day (weekday name)"),
+        (["set", "server.scan_schedule.at="], "also needs at (HH:MM)"),
+        (["set", "server.scan_schedule.at=9:30"], "clock time HH:MM"),
+        (["set", "server.scan_schedule.at=24:00"], "clock time HH:MM"),
+        (["set", "server.scan_schedule.day=Sun"], "one of monday"),
+        (["set", "server.scan_schedule.frequency=monthly"], "one of off, hourly"),
+    ],
+)
+def test_a_complete_schedule_cannot_be_made_incomplete(shell: Shell, words, complaint):
+    schedule = '[server.scan_schedule]\nfrequency = "weekly"\nat = "03:30"\nday = "sunday"\n'
+    path = shell.write_config(schedule)
+    done = shell.run("config", *words)
+    assert done.code == 1
+    assert complaint in done.err
+    assert path.read_text() == schedule
+
+
 def test_unset_takes_the_line_out(shell: Shell):
     path = shell.write_config(COMMENTED)
     assert shell.run("config", "unset", "server.addr").code == 0

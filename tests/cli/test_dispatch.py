@@ -51,10 +51,39 @@ def test_a_value_of_a_global_flag_is_not_taken_for_a_command(shell: Shell):
     assert shell.run("--config", "serve", "queue", "list").code == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["keys", "create", "--name", "x"],
+        ["secrets", "set", "provider_token"],
+        ["library", "add", "."],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_that_makes_the_database_names_its_place_once(shell: Shell, words):
+    told = f"lyrsvc: made a new database: {shell.database}\n"
+    first, second = (shell.run(*words, stdin="a-token") for _ in range(2))
+    assert told in first.err
+    assert told not in first.out
+    assert "made a new database" not in second.err
+
+
 def test_no_words_give_short_help_on_stderr(shell: Shell):
     done = shell.run()
     assert (done.code, done.out) == (2, "")
     assert "usage: lyrsvc" in done.err
+
+
+@pytest.mark.parametrize(
+    "words", [["--server"], ["--listen", "127.0.0.1:0"], ["--token=hush", "--upgrade"]]
+)
+def test_flags_without_a_word_are_told_that_something_is_missing(shell: Shell, words):
+    done = shell.run(*words)
+    assert (done.code, done.out) == (2, "")
+    flag = words[0].partition("=")[0]
+    assert done.err.startswith(f"lyrsvc: a line with {flag} alone names no song, no directory")
+    assert "lyrsvc --serve --listen ADDR" in done.err
+    assert "hush" not in done.err
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["--quiet", "-h"]])

@@ -32,6 +32,25 @@ def test_a_declared_network_is_trusted(peer):
 
 
 @pytest.mark.seed("S-088")
+@pytest.mark.parametrize(
+    ("cidr", "peer", "trusted"),
+    [
+        ("::ffff:192.168.1.0/120", "192.168.1.9", True),
+        ("::ffff:192.168.1.0/120", "::ffff:192.168.1.9", True),
+        ("::ffff:192.168.1.9", "192.168.1.9", True),
+        ("::ffff:192.168.1.9", "192.168.1.8", False),
+        ("::ffff:192.168.1.0/120", "192.168.2.9", False),
+        ("::ffff:0:0/96", "8.8.8.8", True),
+        ("::/0", "fd12::1", True),
+        ("::/0", "8.8.8.8", False),
+    ],
+)
+def test_a_network_of_ipv4_may_be_written_as_ipv6(cidr, peer, trusted):
+    assert standing(TrustPolicy(cidrs=(cidr,)), peer).trusted is trusted
+    assert standing(TrustPolicy(proxies=(cidr,)), peer).via_proxy is trusted
+
+
+@pytest.mark.seed("S-088")
 @pytest.mark.parametrize("peer", ["192.168.2.9", "8.8.8.8", "", "testclient", "/run/some.sock"])
 def test_everybody_else_is_not(peer):
     assert not standing(HOME, peer).trusted
@@ -129,6 +148,7 @@ def test_metrics_through_a_declared_local_proxy_are_for_this_machine_only():
     assert not standing(PROXIED, "127.0.0.1", ("x-forwarded-for", "unknown")).may_scrape
 
 
+@pytest.mark.seed("S-107")
 def test_tls_is_believed_of_the_listener_and_of_a_declared_proxy_only():
     https = ("x-forwarded-proto", "HTTPS, http")
     assert standing(NOTHING, "8.8.8.8", tls=True).secure
@@ -136,6 +156,8 @@ def test_tls_is_believed_of_the_listener_and_of_a_declared_proxy_only():
     assert not standing(PROXIED, "10.0.0.2", ("x-forwarded-proto", "http, https")).secure
     assert not standing(NOTHING, "8.8.8.8", https).secure
     assert not standing(NOTHING, "127.0.0.1", https).secure
+    assert not standing(HOME, "192.168.1.9", https).secure
+    assert not standing(NOTHING, "junk", https).secure
 
 
 headers = st.lists(

@@ -7,10 +7,12 @@ import pytest
 
 from builders import minimal_flac
 from lyrsvc.demo.stand_in import LYRICS_PATH, StandIn
+from lyrsvc.services.bell import Bell
 from service_runs import House
 from terminals import Shell
 
 ARTIST, TITLE = "The Quiet Ferrymen", "Lanterns on the Weir"
+FORTY = "[server]\nwork_interval_seconds = 40\n"
 
 
 @pytest.fixture
@@ -80,6 +82,34 @@ def test_the_variable_says_how_many_seconds_lie_between_two_questions(
     assert len(stand_in.calls(LYRICS_PATH)) >= 4
     assert len(moments) >= 4
     assert all(b - a >= timedelta(seconds=40) for a, b in pairwise(moments))
+
+
+@pytest.mark.seed("S-035")
+@pytest.mark.parametrize(
+    ("flags", "environ", "toml", "seconds"),
+    [
+        ({"server.work_interval_seconds": "3"}, {"LYRSVC_WORK_INTERVAL": "30"}, FORTY, 3),
+        ({}, {"LYRSVC_WORK_INTERVAL": "30"}, FORTY, 30),
+        ({}, {}, FORTY, 40),
+        ({}, {"LYRSVC_API_COOLDOWN": "90"}, "", 90),
+        ({}, {"LYRSVC_API_COOLDOWN": "2"}, "", 15),
+    ],
+)
+def test_an_idle_worker_rests_as_long_as_it_is_told(
+    tmp_path, clock, stand_in, monkeypatch, flags, environ, toml, seconds
+) -> None:
+    rests = []
+
+    def rest(bell, _seen, for_seconds):
+        rests.append(for_seconds)
+        bell.end()
+
+    house = House(tmp_path, clock, stand_in.url)
+    environ = {"PROVIDER_TOKEN": "operators-own", **environ}
+    with house.running(flags=flags, toml=toml, **environ) as run:
+        monkeypatch.setattr(Bell, "wait", rest)
+        run.service.worker.slots[0].run()
+    assert rests == [seconds]
 
 
 @pytest.mark.seed("S-111")

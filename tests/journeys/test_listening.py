@@ -133,6 +133,12 @@ def test_an_address_that_is_taken_ends_the_start_and_is_named(tmp_path, environ)
         assert address in refusal(tmp_path, environ | plain)
 
 
+def test_an_address_of_another_machine_is_told_in_our_own_words(tmp_path, environ):
+    told = refusal(tmp_path, environ, "--listen", "[2001:db8::77]:3876")
+    assert "lyrsvc: cannot listen on [2001:db8::77]:3876: cannot assign requested" in told
+    assert told.rstrip().endswith("; choose another --listen")
+
+
 def locked(path: str) -> apsw.Connection:
     holder = apsw.Connection(path)
     holder.set_busy_timeout(5000)

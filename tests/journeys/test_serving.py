@@ -76,6 +76,19 @@ def test_an_album_dropped_into_a_watched_library_gets_its_lyrics(tmp_path, envir
     assert " ERROR " not in served.log
 
 
+@pytest.mark.seed("S-027", "S-034")
+def test_the_next_round_scans_a_library_that_was_added_meanwhile(tmp_path, environ):
+    song(tmp_path / "music" / "one.flac")
+    by_interval = {"LYRSVC_SCAN_SCHEDULE": "", "LYRSVC_SCAN_INTERVAL": "1"}
+    with Served(tmp_path, environ | by_interval) as served:
+        assert served.run("library", "add", str(tmp_path / "music")).returncode == 0
+        wait_until((tmp_path / "music" / "one.lrc").exists, "the sidecar", limit_s=40)
+        song(tmp_path / "music" / "two.flac")
+        wait_until((tmp_path / "music" / "two.lrc").exists, "a later round's", limit_s=40)
+        assert served.stop() == 0
+    assert "watcher started" not in served.log
+
+
 def test_a_scan_of_another_process_is_worked_off(tmp_path, environ, upstream):
     song(tmp_path / "music" / "one.flac")
     with Served(tmp_path, environ) as served:

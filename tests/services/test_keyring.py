@@ -9,7 +9,7 @@ import pytest
 from lyrsvc.core.errors import NotFound, Refused, StoreError
 from lyrsvc.core.scope import Scope
 from lyrsvc.services import keyring as module
-from lyrsvc.services.keyring import STATIC, Keyring, choose_static
+from lyrsvc.services.keyring import REVOKED, STATIC, Keyring, choose_static
 from lyrsvc.store.database import Database
 
 
@@ -129,8 +129,16 @@ def test_managed_and_static_keys_work_side_by_side(db, clock, keyring):
     made = keyring.create("admin", [Scope.ADMIN])
     ring = Keyring(db, clock=clock, static_keys=[made.raw, "other"], static_source="x")
     assert ring.check(made.raw).key.scopes == {Scope.ADMIN}
-    ring.revoke(made.key.public_id)
-    assert ring.check(made.raw).key == STATIC  # the operator's configuration still names it
+    assert ring.check("other").key == STATIC
+
+
+@pytest.mark.seed("S-101")
+def test_a_revoked_key_stays_out_also_when_the_configuration_names_it(db, clock, keyring):
+    made = keyring.create("lidarr")
+    ring = Keyring(db, clock=clock, static_keys=[made.raw, "other"], static_source="x")
+    keyring.revoke(made.key.public_id)
+    assert ring.check(made.raw) == REVOKED
+    assert ring.check("other").key == STATIC
 
 
 def test_a_key_that_cannot_be_a_managed_one_costs_no_read(tmp_path, clock):

@@ -8,7 +8,7 @@ from zoneinfo import TZPATH, ZoneInfo
 
 import pytest
 
-from lyrsvc.services.zones import LibraryZone, find_zone
+from lyrsvc.services.zones import LibraryZone, find_zone, shown_zone
 
 SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
@@ -23,6 +23,17 @@ def zone_file(name: str) -> Path:
 @pytest.mark.parametrize("name", ["Europe/Berlin", ":Europe/Berlin", " Europe/Berlin "])
 def test_the_operators_zone_counts(name):
     assert find_zone(name) == ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize("name", ["JST-9", " JST-9 ", ":JST-9"])
+def test_the_operators_zone_may_be_a_rule(tmp_path, name):
+    for zone in (find_zone(name, machine=tmp_path / "none"), shown_zone(name)):
+        assert SUMMER.astimezone(zone).strftime("%H:%M %Z") == "21:00 JST"
+
+
+@pytest.mark.parametrize("name", ["", "Nowhere/City", "/etc/passwd", "JST"])
+def test_moments_are_shown_in_utc_without_a_known_zone(name):
+    assert shown_zone(name) is UTC
 
 
 @pytest.mark.parametrize(

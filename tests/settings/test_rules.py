@@ -144,6 +144,7 @@ class TestTls:
         ("UTC", 0),
         (":Europe/Berlin", 0),
         (" ", 0),
+        ("JST-9", 0),
         ("Mars/Olympus", 1),
         ("../../etc/passwd", 1),
         ("/etc/localtime", 1),

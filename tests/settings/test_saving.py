@@ -28,6 +28,9 @@ ODD = (
 )
 
 
+DAILY = '[server.scan_schedule]\nfrequency = "daily"\nat = "03:30"\n'
+
+
 @pytest.mark.spec("C-15")
 @pytest.mark.seed("S-080")
 def test_a_save_changes_that_value_in_the_file_and_nothing_in_force(machine):
@@ -134,6 +137,42 @@ def test_what_the_next_start_would_refuse_is_refused_and_the_file_stays(machine,
     assert machine.config.stat().st_mtime_ns == before.st_mtime_ns
     assert machine.config.stat().st_ino == before.st_ino
     assert machine.left_overs() == []
+
+
+@pytest.mark.seed("S-032")
+@pytest.mark.parametrize(
+    ("toml", "changes", "environ"),
+    [
+        ("", {"frequency": "daily"}, {"LYRSVC_SCAN_SCHEDULE": "off"}),
+        ("", {"frequency": "weekly", "at": "03:30"}, {"LYRSVC_SCAN_SCHEDULE": "hourly"}),
+        (DAILY, {"at": None}, {"LYRSVC_SCAN_SCHEDULE": "off"}),
+        (DAILY, {"frequency": "weekly"}, {"LYRSVC_SCAN_SCHEDULE": "off"}),
+    ],
+)
+def test_an_incomplete_schedule_is_refused_although_a_variable_hides_it(
+    machine, toml, changes, environ
+):
+    machine.write(toml)
+    named = {f"server.scan_schedule.{key}": value for key, value in changes.items()}
+    with pytest.raises(ValidationFailed, match="also needs"):
+        machine.save(named, environ)
+    assert machine.config.read_text() == toml
+
+
+@pytest.mark.seed("S-032")
+@pytest.mark.parametrize(
+    ("toml", "changes", "environ"),
+    [
+        ("", {"frequency": "daily"}, {"LYRSVC_SCAN_SCHEDULE_AT": "03:00"}),
+        ("", {"frequency": "daily", "at": "04:00"}, {"LYRSVC_SCAN_SCHEDULE": "off"}),
+        (DAILY, {"scan_on_start": True}, {"LYRSVC_SCAN_SCHEDULE": "off"}),
+        ("", {"at": "04:00"}, {"LYRSVC_SCAN_SCHEDULE": "daily"}),
+    ],
+)
+def test_a_schedule_that_a_variable_completes_or_hides_is_saved(machine, toml, changes, environ):
+    machine.write(toml)
+    named = {f"server.scan_schedule.{key}": value for key, value in changes.items()}
+    assert len(machine.save(named, environ).changes) == len(changes)
 
 
 def test_a_refused_range_is_told_without_what_loading_would_have_done(machine):

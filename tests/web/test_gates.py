@@ -2,12 +2,14 @@
 
 import logging
 import os
+import re
 
 import pytest
 
 from lyrsvc.web import answering
 from lyrsvc.web.answering import Switchboard
 from lyrsvc.web.route import Room
+from lyrsvc.web.routes import all_routes
 from service_runs import House
 from web_face import basic
 
@@ -43,6 +45,17 @@ def with_admin(run, name="Ann", **more):
 
 def csrf(visitor):
     return {"csrf_token": visitor.cookies.get("lyrsvc-csrf-token", "")}
+
+
+def page_routes():
+    """Give the rows of the table that are there only with the pages."""
+    without = {route.path for route in all_routes(pages=False)}
+    return [route for route in all_routes(pages=True) if route.path not in without]
+
+
+def _filled(path):
+    """Put something in the place of every part that varies."""
+    return re.sub(r"\{[^}]*\}", "1", path)
 
 
 # Keys
@@ -329,6 +342,23 @@ def test_a_write_needs_the_value_of_our_own_form(run):
     )
 
 
+@pytest.mark.seed("S-083")
+def test_no_page_takes_a_form_that_is_posted_directly(run):
+    written = [route.path for route in page_routes() if "POST" in route.methods]
+    assert {"/queue", "/libraries", "/settings/field", "/settings/keys"} < set(written)
+    signed_in = with_admin(run)
+    values = ({}, {"csrf_token": ""}, {"csrf_token": "0" * 32 + "." + "0" * 64})
+    before = run.rows("SELECT * FROM sessions"), run.rows("SELECT * FROM api_keys")
+
+    for path in written:
+        for visitor in (signed_in, run.visitor()):
+            got = [visitor.submit(_filled(path), {"name": "x", **one}).status for one in values]
+            is_account = path.startswith("/settings/account") and visitor is not signed_in
+            assert got == ([303] * 3 if is_account else [403] * 3), path  # 303: sign in first
+
+    assert before == (run.rows("SELECT * FROM sessions"), run.rows("SELECT * FROM api_keys"))
+
+
 @pytest.mark.spec("H-40")
 def test_two_tabs_and_a_long_open_one_stay_good_and_signing_in_changes_the_value(run, clock):
     from datetime import timedelta
@@ -382,6 +412,9 @@ def test_with_the_pages_off_they_do_not_exist_and_sessions_count_for_nothing(hou
             "/static/x/app.css",
         )
         assert {visitor.get(path).status for path in paths} == {404}
+        for route in page_routes():
+            ask = visitor.get if "GET" in route.methods else visitor.submit
+            assert ask(_filled(route.path)).status == 404, route.path
         assert visitor.submit("/login", {}).status == 404
         assert visitor.get("/api/v1/queue").status == 401
         assert run.visitor(scope="admin").get("/api/v1/queue").status == 200

@@ -96,6 +96,24 @@ def test_a_save_is_answered_written_down_and_waits_for_a_restart(run, admin):
     assert (nothing["saved"], nothing["version"]) == ([], answer.json["version"])
 
 
+@pytest.mark.seed("S-032")
+@pytest.mark.parametrize(
+    ("changes", "missing"),
+    [
+        ({"frequency": "daily"}, "at (HH:MM)"),
+        ({"frequency": "weekly", "at": "03:30"}, "day (weekday name)"),
+        ({"frequency": "weekly", "day": "sunday"}, "at (HH:MM)"),
+    ],
+)
+def test_an_incomplete_schedule_is_refused_and_nothing_is_saved(run, admin, changes, missing):
+    before = run.config.read_bytes()
+    named = {f"server.scan_schedule.{key}": value for key, value in changes.items()}
+    answer = admin.patch(SETTINGS, {"changes": {**named, "scan.depth": 7}})
+    assert (answer.status, answer.json["error"]) == (400, "validation_failed")
+    assert answer.json["fields"]["server.scan_schedule"].endswith(f"also needs {missing}")
+    assert run.config.read_bytes() == before
+
+
 @pytest.mark.spec("H-44")
 def test_a_bad_candidate_names_each_setting_and_no_path(run, admin):
     before = run.config.read_bytes()

@@ -281,7 +281,7 @@ def test_a_setting_of_the_environment_or_a_flag_is_locked(house, config, tmp_pat
                 "/settings/field", {**fields, "csrf_token": visit.visitor.cookies[CSRF]}
             )
             assert plain.status == 409
-            assert "Not saved." in Page(plain).text
+            assert f"Not saved. {path} is decided by" in Page(plain).text
         assert config.read_bytes() == before
         assert "a-token-in-a-file" not in page.answer.text
 

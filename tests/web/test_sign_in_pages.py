@@ -203,11 +203,15 @@ def test_after_signing_in_the_wanted_page_comes(run):
             },
             False,
         ),
+        ({"headers": {"x-forwarded-proto": "https"}}, False),
+        ({"peer": "192.168.7.7", "headers": {"x-forwarded-proto": "https"}}, False),
+        ({"peer": "192.168.7.7"}, False),
         ({"peer": STRANGER, "headers": {"x-forwarded-proto": "https"}}, False),
     ],
 )
 def test_cookies_are_secure_exactly_over_tls(house, visitor, secure):
-    with house.running(LYRSVC_WEB_UI_ENABLED="true", LYRSVC_TRUSTED_PROXIES="10.9.9.9") as run:
+    environ = {"LYRSVC_TRUSTED_PROXIES": "10.9.9.9", "LYRSVC_TRUSTED_CIDRS": "192.168.7.0/24"}
+    with house.running(LYRSVC_WEB_UI_ENABLED="true", **environ) as run:
         session, token = set_up(run.visitor(**visitor)).all("set-cookie")
     tail = "; Path=/; SameSite=Lax" + ("; Secure" if secure else "")
     assert session.startswith(f"{SESSION}=")

@@ -101,6 +101,16 @@ class Call(NamedTuple):
             return None
         return Database.open(path, clock=self.world.clock, create=False)
 
+    def open_or_make(self) -> "Database":
+        """Open the database; a new one is told of, because the path may be a mistake."""
+        from lyrsvc.store.database import Database
+
+        path = self.database_path
+        db = Database.open(path, create=True, clock=self.world.clock)
+        if db.created:
+            self.note(f"made a new database: {path}")
+        return db
+
 
 def terminal_width(world: World) -> int:
     """Give the columns of the terminal."""
@@ -113,12 +123,12 @@ def terminal_width(world: World) -> int:
         return 80
 
 
-def flush_quietly(stream: TextIO) -> bool:
-    """Flush; answer False when the reader has gone away."""
+def flush_quietly(stream: TextIO) -> OSError | None:
+    """Flush; give the error when the reader has gone away or nothing more can be written."""
     try:
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
         if stream is sys.stdout:  # keep the interpreter's own last flush from failing again
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        return False
-    return True
+        return error
+    return None

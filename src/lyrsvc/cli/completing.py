@@ -207,7 +207,10 @@ def _positional(command: Command, rest: list[str], settings: _Settings) -> Itera
         entry = next((e for e in settings.entries if e.path == words[0]), None)
         yield from (Candidate(choice) for choice in (entry.setting.choices if entry else ()))
     else:
-        yield from _values(place, settings)
+        # What looks like a flag is one, unless two dashes stand before it.
+        closed = "--" in rest
+        found = _values(place, settings)
+        yield from (one for one in found if closed or not one.text.startswith("-"))
 
 
 def _plain_words(rest: list[str], command: Command, settings: _Settings) -> list[str]:

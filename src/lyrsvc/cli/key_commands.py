@@ -17,14 +17,10 @@ COLUMNS = ("public_id", "name", "scopes", "revoked_at")
 def create(call: Call) -> int:
     """Make a key and print its raw value, and nothing else."""
     from lyrsvc.core.scope import read_scopes
-    from lyrsvc.store.database import Database
 
     name = _checked(call.args.name)
     scopes = read_scopes(call.args.scope or ())
-    path = call.database_path
-    with Database.open(path, create=True, clock=call.world.clock) as db:
-        if db.created:
-            call.note(f"made a new database: {path}")
+    with call.open_or_make() as db:
         made = _keyring(call, db).create(name, scopes)
     key = made.key
     call.voice.keep_back([made.raw])

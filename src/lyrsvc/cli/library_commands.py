@@ -41,7 +41,6 @@ def list_libraries(call: Call) -> int:
 def add(call: Call) -> int:
     """Register a directory; the database is made when there is none."""
     from lyrsvc.services.library_registry import Wanted
-    from lyrsvc.store.database import Database
 
     wanted = Wanted(
         path=call.args.path,
@@ -49,7 +48,7 @@ def add(call: Call) -> int:
         enrich=_override("--enrich", call.args.enrich),
         detect_instrumental=_override("--detect-instrumental", call.args.detect_instrumental),
     )
-    with Database.open(call.database_path, create=True, clock=call.world.clock) as db:
+    with call.open_or_make() as db:
         done = registry(call, db).add(wanted, allow_missing=call.args.allow_missing)
     return _tell(call, "library.added", done)
 

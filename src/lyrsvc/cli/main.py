@@ -14,8 +14,13 @@ def run() -> int:
     if argv[:1] in (["--version"], ["-V"]):
         from lyrsvc.cli.version import version_text
 
-        sys.stdout.write(version_text() + "\n")
-        return 0
+        try:
+            sys.stdout.write(version_text() + "\n")
+            sys.stdout.flush()
+        except (AttributeError, OSError):
+            pass  # closed or full: the long way says what is wrong
+        else:
+            return 0
     from lyrsvc.cli.interrupts import listen_for_interrupts
     from lyrsvc.cli.running import main, world_of
 

@@ -51,7 +51,10 @@ def of_command(command: Command, settings: Iterable[Entry]) -> str:
 def of_mistake(group: str, rest: list[str]) -> str:
     """Say what is missing on a line that names no command."""
     if not group:
-        return _FORMS.format(program=brand.PROGRAM) + f"see: {brand.PROGRAM} --help\n"
+        flag = rest[0].partition("=")[0] if rest else ""
+        what = "names no song, no directory and no command"
+        start = f"{brand.PROGRAM}: a line with {flag} alone {what}\n" if flag else ""
+        return start + _FORMS.format(program=brand.PROGRAM) + f"see: {brand.PROGRAM} --help\n"
     words = ", ".join(command.words[1] for command in inside(group))
     unknown = next((word for word in rest if not word.startswith("-")), "")
     what = f'no command "{group} {unknown}"' if unknown else f"{group} needs one more word"

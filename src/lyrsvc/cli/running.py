@@ -1,6 +1,7 @@
 """From a command line to an exit code: find the command, load settings, run its function."""
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,31 +25,52 @@ from lyrsvc.settings.loading import Inputs, Loaded, circumstances, examine, fail
 from lyrsvc.settings.registry import Registry
 
 
-def world_of(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> World:
-    """Gather the outside of a real run."""
-    for stream in (stdout, stderr):
-        with contextlib.suppress(AttributeError, ValueError):
+def world_of(
+    environ: Mapping[str, str], stdin: TextIO | None, stdout: TextIO | None, stderr: TextIO | None
+) -> World:
+    """Gather the outside of a real run; a stream that was closed beforehand leads nowhere."""
+    # In this order, so that no database and no socket gets the number of a closed stream.
+    streams = (stdin or _nowhere("r"), stdout or _nowhere("w"), stderr or _nowhere("w"))
+    for stream in streams[1:]:
+        with contextlib.suppress(AttributeError, ValueError, OSError):
             cast("Any", stream).reconfigure(encoding="utf-8", errors="backslashreplace")
-    return World(
-        dict(environ), Path.cwd(), current_user(), stdin, stdout, stderr, SystemClock(), make_way
-    )
+    return World(dict(environ), Path.cwd(), current_user(), *streams, SystemClock(), make_way)
 
 
 def main(argv: list[str], world: World) -> int:
     """Run one command line and give its exit code; nothing is raised to the caller."""
     voice = Voice(world.stderr, world.clock)
     try:
-        code = _run(argv, world, voice)
-    except UsageError as error:
-        voice.complain_plainly(str(error))
-        code = error.exit_code
-    except BrokenPipeError:
-        code = 0
-    except KeyboardInterrupt:
-        code = EXIT_INTERRUPTED
+        code = _run_safely(argv, world, voice)
+        trouble = flush_quietly(world.stdout)
+        return code if trouble is None else _tell_unwritten(trouble, voice)
     finally:
         voice.close()
-    return code if flush_quietly(world.stdout) else 0
+
+
+def _nowhere(mode: str) -> TextIO:
+    return cast("TextIO", os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+
+
+def _run_safely(argv: list[str], world: World, voice: Voice) -> int:
+    try:
+        return _run(argv, world, voice)
+    except UsageError as error:
+        voice.complain_plainly(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except OSError as error:
+        return _tell_unwritten(error, voice)
+
+
+def _tell_unwritten(error: OSError, voice: Voice) -> int:
+    """Say why the answer could not be written; a reader who has seen enough is no failure."""
+    if isinstance(error, BrokenPipeError):
+        return 0
+    why = (error.strerror or str(error)).lower()
+    voice.complain_plainly(f"cannot write {error.filename or 'the answer'}: {why}")
+    return 1
 
 
 def _run(argv: list[str], world: World, voice: Voice) -> int:

@@ -123,12 +123,8 @@ def _store(call: Call, vault: "Vault", values: Mapping[str, str]) -> None:
 @contextmanager
 def _open_store(call: Call, vault: "Vault") -> Iterator["SecretStore"]:
     from lyrsvc.services.secret_store import SecretStore
-    from lyrsvc.store.database import Database
 
-    path = call.database_path
-    with Database.open(path, create=True, clock=call.world.clock) as db:
-        if db.created:
-            call.note(f"made a new database: {path}")
+    with call.open_or_make() as db:
         yield SecretStore(db, vault, clock=call.world.clock, keep_back=call.voice.redactor.register)
 
 

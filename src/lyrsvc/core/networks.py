@@ -28,6 +28,8 @@ FORWARDING: Final = frozenset(
     }
 )
 """Headers that show that somebody passed the request on."""
+_MAPPED_BITS: Final = 96
+"""Length of the prefix of IPv4 addresses that are written as IPv6."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +43,12 @@ class TrustPolicy:
     @cached_property
     def trusted(self) -> tuple[Network, ...]:
         """The networks that are trusted without a password."""
-        return tuple(ip_network(cidr, strict=False) for cidr in self.cidrs)
+        return tuple(map(_network, self.cidrs))
 
     @cached_property
     def declared(self) -> tuple[Network, ...]:
         """The proxies whose word is taken."""
-        return tuple(ip_network(cidr, strict=False) for cidr in self.proxies)
+        return tuple(map(_network, self.proxies))
 
     @cached_property
     def hosts(self) -> frozenset[str]:
@@ -165,6 +167,15 @@ def _parse(text: str) -> Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
+
+
+def _network(text: str) -> Network:
+    """Read a network; one of IPv4 addresses written as IPv6 is one of IPv4, as peers are."""
+    network = ip_network(text, strict=False)
+    mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    if mapped is None or network.prefixlen < _MAPPED_BITS:
+        return network
+    return IPv4Network((mapped, network.prefixlen - _MAPPED_BITS))
 
 
 def _within(address: Address, networks: Iterable[Network]) -> bool:

@@ -86,16 +86,17 @@ class Keyring:
     def check(self, raw: str) -> KeyCheck:
         """Say whose key this is; ``StoreError`` when the store cannot be asked.
 
-        A text that cannot be a managed key costs a digest and no read.
+        A text that cannot be a managed key costs a digest and no read. Revoking is the
+        last word: it also ends a key that the configuration names as a static one.
         """
         static = self._is_static(raw)
         key = self._find(raw)
-        if key is not None and key.revoked_at is None:
-            self._note_use(key.public_id)
-            return KeyCheck(KeyIdentity(key.public_id, key.name, key.scopes))
-        if static:
-            return KeyCheck(STATIC)
-        return UNKNOWN if key is None else REVOKED
+        if key is None:
+            return KeyCheck(STATIC) if static else UNKNOWN
+        if key.revoked_at is not None:
+            return REVOKED
+        self._note_use(key.public_id)
+        return KeyCheck(KeyIdentity(key.public_id, key.name, key.scopes))
 
     def create(self, name: str, scopes: Iterable[Scope] = ()) -> CreatedKey:
         """Make a key, for webhooks unless scopes are named; ``ValueError`` for a name too long."""

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from lyrsvc.core.posix_zone import rule_zone
+
 MACHINE_ZONE: Final = Path("/etc/localtime")
 
 
 def find_zone(name: str, *, machine: Path = MACHINE_ZONE) -> tzinfo:
     """Give the zone ``TZ`` names; the machine's own when it is blank or unknown."""
-    wanted = name.strip().removeprefix(":")
-    if wanted:
-        with suppress(KeyError, ValueError, OSError):
-            return ZoneInfo(wanted)
+    if (named := _named(name)) is not None:
+        return named
     with suppress(ValueError, OSError), machine.open("rb") as file:
         return ZoneInfo.from_file(file, key=_key_of(machine))
     return LibraryZone()
@@ -22,11 +22,7 @@ def find_zone(name: str, *, machine: Path = MACHINE_ZONE) -> tzinfo:
 
 def shown_zone(name: str) -> tzinfo:
     """Give the zone moments are shown in: the one ``TZ`` names, else UTC."""
-    wanted = name.strip().removeprefix(":")
-    if wanted:
-        with suppress(KeyError, ValueError, OSError):
-            return ZoneInfo(wanted)
-    return UTC
+    return _named(name) or UTC
 
 
 class LibraryZone(tzinfo):
@@ -49,6 +45,15 @@ class LibraryZone(tzinfo):
         here = _local(moment.replace(tzinfo=UTC))
         first = here.replace(tzinfo=self, fold=0)
         return first if first.utcoffset() == here.utcoffset() else first.replace(fold=1)
+
+
+def _named(name: str) -> ZoneInfo | None:
+    """Read ``TZ`` as the C library does: the name of a zone, or else a rule."""
+    wanted = name.strip().removeprefix(":")
+    if wanted:
+        with suppress(KeyError, ValueError, OSError):
+            return ZoneInfo(wanted)
+    return rule_zone(wanted)
 
 
 def _local(moment: datetime) -> datetime:

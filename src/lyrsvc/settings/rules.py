@@ -164,11 +164,15 @@ def _zone_is_known(view: View) -> Iterator[Finding]:
         return
     from zoneinfo import ZoneInfo  # only with TZ set
 
+    from lyrsvc.core.posix_zone import rule_zone
+
+    wanted = zone.removeprefix(":")
     try:
-        ZoneInfo(zone.removeprefix(":"))
+        ZoneInfo(wanted)
     except (KeyError, ValueError, OSError):
-        name = Environment.tz.env[0]
-        yield warning(name, f'{name}: no time zone "{zone}"; as if unset')
+        if rule_zone(wanted) is None:
+            name = Environment.tz.env[0]
+            yield warning(name, f'{name}: no time zone "{zone}"; as if unset')
 
 
 def _secrets_are_private(view: View) -> Iterator[Finding]:

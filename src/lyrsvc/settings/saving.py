@@ -179,10 +179,12 @@ def _validate(inputs: Inputs, old: str, new: str, changes: Mapping[str, Any]) ->
         if found.fatal
         or (found.kind is Kind.CLAMPED and (found.path in changes or found not in before))
     ]
+    hidden = set(_hidden_findings(after, old, changes))
     refused += [
         found
         for found in _hidden_findings(after, new, changes)
-        if (found.fatal or found.kind is Kind.CLAMPED) and found.path in changes
+        if (found.fatal or found.kind is Kind.CLAMPED)
+        and (found.path in changes or (found not in hidden and _is_about(found, changes)))
     ]
     if refused:
         unique = tuple(dict.fromkeys(refused))
@@ -190,9 +192,9 @@ def _validate(inputs: Inputs, old: str, new: str, changes: Mapping[str, Any]) ->
     return after.registry
 
 
-def _hidden_findings(after: Loaded, new: str, changes: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Look at the changed settings as if no flag or variable hid them."""
-    locked = [path for path in changes if path in after.registry.by_path and after.locked(path)]
+def _hidden_findings(after: Loaded, text: str, changes: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Look at the changed settings, and those saved with them, as if nothing hid the file's."""
+    locked = [path for path in _together(after.registry, text, changes) if after.locked(path)]
     if not locked:
         return ()
     entries = [after.registry.by_path[path] for path in locked]
@@ -203,9 +205,27 @@ def _hidden_findings(after: Loaded, new: str, changes: Mapping[str, Any]) -> tup
     config = str(after.config_path)
     return examine(
         after.inputs._replace(
-            environ=environ, flags=flags, config_flag=config, env_file_flag="none", file_text=new
+            environ=environ, flags=flags, config_flag=config, env_file_flag="none", file_text=text
         )
     ).findings
+
+
+def _together(registry: Registry, text: str, changes: Mapping[str, Any]) -> list[str]:
+    """Name the changed settings, and what else the file says of their groups."""
+    written = parse(text)
+    known = [path for path in changes if path in registry.by_path]
+    groups = {group for path in known if (group := registry.by_path[path].setting.group)}
+    beside = [
+        path
+        for path, entry in registry.by_path.items()
+        if entry.setting.group in groups and written_at(written, path) is not None
+    ]
+    return list(dict.fromkeys(known + beside))
+
+
+def _is_about(found: Finding, changes: Mapping[str, Any]) -> bool:
+    """Tell whether a finding is about the table that a changed setting stands in."""
+    return any(path.startswith(f"{found.path}.") for path in changes)
 
 
 def _without_outcome(found: Finding) -> str:

@@ -55,5 +55,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Make a sentence of what an error says."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    """Make a sentence of what an error says; a setting's name at its start stays as it is."""
+    is_name = "." in text.partition(" ")[0].rstrip(".")
+    start = text[:1] if is_name else text[:1].upper()
+    return start + text[1:] + ("" if text.endswith(".") else ".")
