@@ -140,13 +140,12 @@ def build_lookup(
     chosen = settings.providers
     names = dict.fromkeys((chosen.primary, *chosen.fallback_order))
     connections = Connections(version=__version__, now=clock.now)
-    output = settings.output
     env = lane_registry.HouseEnv(
         version=__version__,
         user_agent=user_agent(__version__),
         tokens=tokens,
-        word_timing=output.word_timing != "off",
-        translation_language=output.translation_language if output.bilingual_output else None,
+        word_timing=settings.output.word_timing != "off",
+        translation_language=translation_language(settings),
     )
 
     def connect(pace: Callable[[], None], settled: Callable[[], None]) -> Http:
@@ -225,6 +224,12 @@ def require_active(lanes: Iterable[Lane]) -> None:
     raise Refused(
         NOTHING_TO_ASK if wants_token else f"no lane can be asked: {names} has no credential"
     )
+
+
+def translation_language(settings: Settings) -> str | None:
+    """Name the language that bilingual lyrics are asked for and written in; None without them."""
+    output = settings.output
+    return output.translation_language if output.bilingual_output else None
 
 
 def guard_policy(settings: Settings) -> GuardPolicy:

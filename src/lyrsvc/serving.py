@@ -311,11 +311,11 @@ def _desk(
     settings: Settings, db: Database, clock: Clock, *, announce: Callable[[Path], None]
 ) -> TargetDesk:
     """Wire what writes sidecars; the watcher hears of each write first."""
-    output = settings.output
     return TargetDesk(
         SidecarWriter(clock=clock, ownership=stored_ownership(db), announce=announce),
         style=OutputStyle(
-            bilingual=output.bilingual_output, word_timing=WordTiming(output.word_timing)
+            translation_language=runtime.translation_language(settings),
+            word_timing=WordTiming(settings.output.word_timing),
         ),
         refusals=WriteRefusals(in_container=settings.environment.docker),
     )

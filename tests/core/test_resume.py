@@ -125,6 +125,7 @@ candidates = st.builds(
     instrumental=st.booleans(),
     language=st.none() | texts,
     translation=st.none() | st.lists(cues, max_size=2).map(tuple),
+    translation_language=st.none() | st.just("de"),
 )
 
 

@@ -117,10 +117,13 @@ def test_translations_are_written_when_wanted_and_there():
     translation = (Cue(12480, "Wir hängten"),)
     pair = "[00:12.48]We hung the paper lanterns low\n[00:12.48]Wir hängten\n"
     both = accepted(cues=CUES, translation=translation)
-    assert pair in render(both, FACTS, bilingual=True)[0].data.decode()
+    assert pair in render(both, FACTS, translation_language="de")[0].data.decode()
     assert "Wir" not in render(both, FACTS)[0].data.decode()
+    german = accepted(cues=CUES, translation=translation, translation_language="de")
+    assert pair in render(german, FACTS, translation_language="de")[0].data.decode()
+    assert "Wir" not in render(german, FACTS, translation_language="fr")[0].data.decode()
     plain = accepted(Quality.UNSYNCED, plain="a", translation=translation)
-    assert render(plain, FACTS, bilingual=True)[0].data == b"a"
+    assert render(plain, FACTS, translation_language="de")[0].data == b"a"
 
 
 def test_word_timing_goes_where_it_is_wanted():
@@ -140,9 +143,9 @@ def test_without_a_single_timed_word_there_is_no_sibling():
 
 def test_word_tags_are_not_mixed_with_translations():
     result = accepted(Quality.WORD_SYNCED, cues=WORDED, translation=(Cue(1000, "Wir gehen"),))
-    (file,) = render(result, FACTS, bilingual=True, word_timing=WordTiming.INLINE)
+    (file,) = render(result, FACTS, translation_language="de", word_timing=WordTiming.INLINE)
     assert b"<" not in file.data
-    lrc, elrc = render(result, FACTS, bilingual=True, word_timing=WordTiming.SIBLING)
+    lrc, elrc = render(result, FACTS, translation_language="de", word_timing=WordTiming.SIBLING)
     assert b"Wir" in lrc.data
     assert b"Wir" not in elrc.data
 
@@ -212,7 +215,29 @@ def test_a_text_is_covered_when_every_line_of_it_occurs():
     assert is_covered(b"We hung the paper lanterns low\r\n\r\n Tide comes in, tide goes slow", lrc)
     assert not is_covered(b"We hung the paper lanterns low\nmy own line", lrc)
     assert not is_covered(b"", lrc)
+    assert not is_covered(b"\n \n...\n", lrc)
     assert not is_covered("你好".encode("gbk"), lrc)
+
+
+@pytest.mark.seed("S-012")
+@pytest.mark.parametrize(
+    ("words", "covered"),
+    [
+        ("Don’t hang them low,\nTide comes in – tide goes slow!", True),
+        ("DON'T HANG THEM LOW tide\ncomes\tin", True),
+        ("don't hang them low\n\n♪\n* * *\ncafé", True),
+        ("don't hang them low\ncafe\u0301", True),
+        ("don't hang them low\ncafe", False),
+        ("don't hang them lo", False),
+        ("tide goes slow\nagain", False),
+        ("tide goes in", False),
+        ("กา", False),
+    ],
+)
+def test_case_signs_and_line_breaks_cover_each_other_and_words_do_not(words, covered):
+    lines = ("Don't hang them low", "Tide comes in,", "tide goes slow", "♪", "café", "กำ")
+    lrc = "".join(f"[00:0{number}.00]{line}\n" for number, line in enumerate(lines))
+    assert is_covered(words.encode(), lrc.encode()) is covered
 
 
 def test_only_time_and_version_may_differ():

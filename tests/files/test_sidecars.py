@@ -224,11 +224,38 @@ def test_a_text_of_ours_gives_way_to_synced_lyrics(shelf, stateless):
     assert shelf.content() == {"Song.lrc": LRC}
 
 
+@pytest.mark.seed("S-012")
+@pytest.mark.parametrize("mode", [UPGRADE, UPDATE])
+def test_without_memory_a_text_gives_way_to_the_same_words_synced(shelf, mode):
+    shelf.put("Song.txt", b"WE GO ON,\r\n\r\nand on!\r\n")
+    report = shelf.write(Quality.SYNCED, mode, stateless=True)
+    assert report.removed == (shelf.directory / "Song.txt",)
+    assert shelf.content() == {"Song.lrc": LRC}
+
+
 @pytest.mark.spec("P-56")
-def test_without_memory_a_text_with_own_lines_stays_beside_the_new_file(shelf):
+@pytest.mark.parametrize("mode", [UPGRADE, UPDATE])
+def test_with_memory_a_text_of_somebody_else_stays_although_its_words_are_synced(shelf, mode):
+    shelf.put("Song.txt", TXT)
+    assert shelf.write(Quality.SYNCED, mode).removed == ()
+    assert shelf.content() == {"Song.lrc": LRC, "Song.txt": TXT}
+
+
+@pytest.mark.spec("P-56")
+@pytest.mark.parametrize("stateless", [False, True])
+def test_a_text_with_own_lines_stays_beside_the_new_file(shelf, stateless):
     shelf.put("Song.txt", TXT + b"\nmy own line")
-    assert shelf.write(Quality.SYNCED, UPGRADE, stateless=True).removed == ()
+    assert shelf.write(Quality.SYNCED, UPGRADE, stateless=stateless).removed == ()
     assert shelf.content() == {"Song.lrc": LRC, "Song.txt": TXT + b"\nmy own line"}
+
+
+@pytest.mark.parametrize("stateless", [False, True])
+@pytest.mark.parametrize("old", [LRC, OLD_LRC])
+def test_a_text_that_somebody_keeps_beside_an_lrc_file_stays(shelf, stateless, old):
+    shelf.put("Song.lrc", old, ours=True)
+    shelf.put("Song.txt", TXT)
+    assert shelf.write(Quality.SYNCED, UPDATE, stateless=stateless).removed == ()
+    assert shelf.content() == {"Song.lrc": LRC, "Song.txt": TXT}
 
 
 def test_without_memory_an_lrc_file_is_ours_by_its_header(shelf):

@@ -250,6 +250,24 @@ def test_an_upgrade_replaces_its_own_words_by_synced_ones(
     assert sidecars(music) == {"x.lrc"}
 
 
+@pytest.mark.seed("S-012")
+def test_an_upgrade_replaces_its_own_words_though_the_timed_ones_are_spelled_otherwise(
+    shell: Shell, stand_in: StandIn, music: Path
+):
+    plain = ("Don’t leave the lanterns low,", "And the river knows – every bridge", "", "will hold")
+    timed = ("Don't leave the lanterns low", "and the river knows", "every bridge will hold")
+    song = {"artist": "Odd Parade", "title": "Every Bridge"}
+    minimal_flac(music / "x.flac", seconds=40, **song)
+    stand_in.add_song(Song(**song, lines=plain))
+    stand_in.set_mode("plain")
+    assert shell.run("music").code == 0
+    assert sidecars(music) == {"x.txt"}
+    stand_in.add_song(Song(**song, lines=timed))
+    stand_in.set_mode("normal")
+    assert shell.run("--upgrade", "music").code == 0
+    assert sidecars(music) == {"x.lrc"}
+
+
 @pytest.mark.spec("P-59")
 @pytest.mark.parametrize("mode", ["plain", "instrumental", "miss", "error500", "decoy", "html"])
 def test_nothing_worse_replaces_an_lrc_file(
@@ -307,6 +325,29 @@ def test_ids_and_length_of_the_file_reach_the_lane_and_the_header(
         *("[by", "[ar", "[ti", "[al", "[length", "[source", "[fetched", "[ve", "[isrc", "[mbid")
     ]
     assert header[8:10] == ["[isrc:ZZDM12600001]", f"[mbid:{MBID}]"]
+
+
+@pytest.mark.seed("S-014")
+@pytest.mark.parametrize(
+    ("lane", "tags"),
+    [
+        ("lrclib", ({}, {})),
+        ("defaultprov", ({"isrc": "ZZDM12600101"}, {"isrc": "ZZ-DM1-26-00102"})),
+    ],
+)
+def test_length_and_ids_tell_recordings_of_one_title_apart(
+    shell: Shell, stand_in: StandIn, music: Path, lane: str, tags
+):
+    names = {"artist": "Odd Parade", "title": "Home"}
+    for word, seconds, number in (("river", 40, "1"), ("harbour", 90, "2")):
+        lines = tuple(f"by the {word} I sing line {place}" for place in range(6))
+        isrc = f"ZZDM1260010{number}"
+        stand_in.add_song(Song(**names, album=word, length_s=seconds, isrc=isrc, lines=lines))
+        minimal_flac(music / f"{word}.flac", seconds=seconds, **names, **tags[int(number) - 1])
+    assert shell.run("--provider", lane, "music").code == 0
+    assert sidecars(music) == {"river.lrc", "harbour.lrc"}
+    for word in ("river", "harbour"):
+        assert f"]by the {word} I sing line 5\n" in (music / f"{word}.lrc").read_text()
 
 
 @pytest.mark.seed("S-015")

@@ -93,6 +93,31 @@ def test_words_without_times_become_a_text_file_and_a_success(
     )
 
 
+@pytest.mark.seed("S-012", "S-013")
+def test_an_upgrade_asks_again_for_words_and_an_update_for_markers_too(
+    shell: Shell, stand_in: StandIn
+):
+    stem = f"{FERRYMEN} - Lanterns on the Weir"
+    words, marker, synced = {f"{stem}.txt"}, {f"{stem}.txt"}, {f"{stem}.lrc"}
+    for mode, flag, asked, left in (
+        ("plain", "", 1, words),
+        ("normal", "", 0, words),
+        ("plain", "--upgrade", 1, words),
+        ("normal", "--upgrade", 1, synced),
+        ("normal", "--upgrade", 0, synced),
+        ("instrumental", "", 1, marker),
+        ("normal", "--upgrade", 0, marker),
+        ("normal", "--update", 1, synced),
+    ):
+        if mode == "instrumental":
+            (shell.home / f"{stem}.lrc").unlink()
+        stand_in.set_mode(mode)
+        before = len(stand_in.requests)
+        assert shell.run(*filter(None, (flag, SYNCED))).code == 0
+        assert len(stand_in.requests) - before == asked, (mode, flag)
+        assert {path.name for path in shell.home.iterdir()} == left, (mode, flag)
+
+
 @pytest.mark.seed("S-003")
 @pytest.mark.parametrize("lane", LANES)
 def test_an_instrumental_becomes_a_marker(shell: Shell, lane: str):

@@ -520,6 +520,7 @@ def test_a_translation_stands_at_the_times_of_its_originals(wire, asked):
 
     found = wire.look_up(asked, translation_language="de")
 
+    assert found.translation_language == "de"
     assert found.translation == (
         Cue(12_480, "Wir hängten die Papierlaternen tief"),
         Cue(15_970, "und ließen das Küchenradio an"),

@@ -154,6 +154,43 @@ def test_a_throttling_answer_closes_the_lane_and_pauses_the_queue(bodies, file):
             assert (item["status"], item["attempts"], item["misses"]) == ("pending", 0, 0)
 
 
+@pytest.mark.seed("S-110", "S-124")
+@pytest.mark.parametrize("file", ["F1_throttled_matcher_401.json", "F2_throttled_http_401.json"])
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"flags": {"api.token": "operators-own"}, "PROVIDER_TOKEN": "another"}, "--token"),
+        ({"PROVIDER_TOKEN": "operators-own", "LYRSVC_API_TOKEN": "another"}, "PROVIDER_TOKEN"),
+        ({"LYRSVC_API_TOKEN": "operators-own"}, "LYRSVC_API_TOKEN"),
+        ({"toml": '[api]\ntoken = "operators-own"\n'}, "api.token in the settings file"),
+        ({}, ""),
+    ],
+)
+def test_a_401_that_outlasts_the_longest_rest_names_where_the_token_comes_from(
+    bodies, caplog, file, given, named
+):
+    bodies.play(file)
+    clock = bodies.house.clock
+    with bodies.house.running(**given) as run, caplog.at_level(logging.WARNING):
+        run.service.obtain_token()
+        run.enqueue(TITLE)
+        rests = []
+        for _ in range(8):
+            run.work()
+            rest = from_db(run.lane()["closed_until_at"]) - clock.now()
+            rests.append(rest)
+            clock.advance(rest.total_seconds() + 1)
+        assert (run.item(TITLE)["status"], run.item(TITLE)["attempts"]) == ("pending", 0)
+    closed = [record for record in caplog.records if record.getMessage() == "lane closed"]
+    assert len(closed) == len(bodies.asked) == len(rests)
+    remedies = [getattr(record, "remedy", "") for record in closed]
+    longest = rests.index(max(rests))
+    assert set(remedies[: longest + 1]) == {""}  # slowing down may still be all that is needed
+    stale = f"; the token of {named} may be stale" if named else ""
+    assert set(remedies[longest + 1 :]) == {f"raise LYRSVC_API_COOLDOWN{stale}"}
+    assert bodies.minted == (0 if named else 1)  # throttling costs no token
+
+
 @pytest.mark.spec("P-12")
 @pytest.mark.parametrize(
     ("file", "cause", "rest_s"),
@@ -246,6 +283,20 @@ def test_the_open_lane_needs_no_token_and_says_nothing_about_one(house, stand_in
         assert run.item("Kitchen Radio")["lane"] == "lrclib"
     assert stand_in.calls(TOKEN_PATH) == ()
     assert not [line for line in caplog.messages if "token" in line]
+
+
+@pytest.mark.seed("S-019")
+def test_a_stored_translation_is_written_only_in_the_language_that_is_wanted_now(house, stand_in):
+    wanted = {"PROVIDER_TOKEN": "operators-own", "LYRSVC_BILINGUAL_OUTPUT": "true"}
+    for language, stem in (("de", "first"), ("de", "second"), ("fr", "third")):
+        with house.running(**wanted, LYRSVC_TRANSLATION_LANGUAGE=language) as run:
+            run.enqueue("Lanterns on the Weir", 38.0, stem=stem)
+            run.work()
+            text = (house.music / f"{stem}.lrc").read_text()
+            assert "\n[00:12.91]I owe the miller for a borrowed coat\n" in text
+            german = "\n[00:12.91]Ich schulde dem Müller einen geliehenen Mantel\n"
+            assert (german in text) is (language == "de")
+    assert len(stand_in.calls(LYRICS_PATH)) == 1  # the others came out of the cache
 
 
 @pytest.mark.seed("S-011", "S-102")

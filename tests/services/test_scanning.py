@@ -412,6 +412,7 @@ FETCHED = {
 }
 
 
+@pytest.mark.seed("S-012", "S-013")
 @pytest.mark.parametrize("mode", FetchMode)
 @pytest.mark.parametrize("state", SIDECARS)
 def test_the_skip_table_decides_what_a_scan_enqueues(scans, state, mode):

@@ -108,7 +108,7 @@ def _options(call: Call) -> FetchOptions:
     mode = FetchMode.FORCE if args.force else FetchMode.UPDATE if args.update else None
     return FetchOptions(
         mode=mode or (FetchMode.UPGRADE if args.upgrade else FetchMode.NORMAL),
-        bilingual=settings.output.bilingual_output,
+        translation_language=runtime.translation_language(settings),
         word_timing=WordTiming(settings.output.word_timing),
         embedded=settings.output.embedded_lyrics,
         enrich=settings.enrichment.enabled,

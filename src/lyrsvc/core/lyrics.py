@@ -36,7 +36,10 @@ class Matched:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """One answer of a lane, not yet judged."""
+    """One answer of a lane, not yet judged.
+
+    ``translation_language`` tells a stored translation from one that is wanted now.
+    """
 
     matched: Matched
     cues: tuple[Cue, ...] = ()
@@ -44,6 +47,7 @@ class Candidate:
     instrumental: bool = False
     language: str | None = None
     translation: tuple[Cue, ...] | None = None
+    translation_language: str | None = None
 
 
 class Quality(IntEnum):

@@ -22,6 +22,7 @@ def to_text(candidate: Candidate, verdict: Verdict) -> str:
         "translation": None
         if candidate.translation is None
         else [_from_cue(cue) for cue in candidate.translation],
+        "translation_language": candidate.translation_language,
         "verdict": asdict(verdict),
     }
     return clean_text(json.dumps(members, ensure_ascii=False, separators=(",", ":")))
@@ -56,6 +57,7 @@ def _candidate(members: Mapping[str, Any]) -> Candidate:
         instrumental=bool(members["instrumental"]),
         language=members["language"],
         translation=None if translation is None else _cues(translation),
+        translation_language=members.get("translation_language"),
     )
 
 

@@ -83,8 +83,10 @@ def _album_stands_in(facts: Facts) -> bool:
 
 
 def _is_unplaced(facts: Facts) -> bool:
-    if not facts.generic or facts.within(SAME_CUT_MS):
+    if not facts.generic:
         return False
+    if facts.within(SAME_CUT_MS):  # many a band has an intro of a minute
+        return facts.artist is ArtistRelation.CLOSE and not facts.album_equal
     return not (facts.delta_ms is None and facts.album_equal)
 
 

@@ -4,6 +4,7 @@ Pure: the bytes on disk are handed in, and what comes out is bytes or a verdict.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -22,7 +23,8 @@ from lyrsvc.core.lrc_output import (
     is_enhanceable,
 )
 from lyrsvc.core.lyric_lines import INSTRUMENTAL
-from lyrsvc.core.lyrics import Quality
+from lyrsvc.core.lyrics import Candidate, Cue, Quality
+from lyrsvc.core.normal_forms import normal_form
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.timing import words_of_cues, words_only
 
@@ -30,6 +32,8 @@ MARKER_BYTES: Final = f"{INSTRUMENTAL}\n".encode()
 MARKER_REACH: Final = 4096
 """A marker says so within this many bytes."""
 
+_WORD_PARTS: Final = frozenset("LMN")
+"""Letters, marks and numbers, by the first letter of their category."""
 _VOLATILE: Final = re.compile(rb"\[(?:fetched|ve):[^\n]*\n")
 
 
@@ -151,16 +155,20 @@ def render(
     accepted: Accepted,
     facts: HeaderFacts,
     *,
-    bilingual: bool = False,
+    translation_language: str | None = None,
     word_timing: WordTiming = WordTiming.OFF,
 ) -> tuple[Rendered, ...]:
-    """Give the files of a result, the main one first; none when there is nothing to write."""
+    """Give the files of a result, the main one first; none when there is nothing to write.
+
+    A translation is written only when it is in the wanted language.
+    """
     if accepted.quality is Quality.NONE:
         return ()
     if accepted.quality is Quality.INSTRUMENTAL:
         return (Rendered(Kind.MARKER, MARKER_BYTES),)
     if accepted.quality >= Quality.SYNCED and words_of_cues(accepted.candidate.cues):
-        return _render_synced(accepted, facts, bilingual=bilingual, word_timing=word_timing)
+        pairs = _translation_in(translation_language, accepted.candidate)
+        return _render_synced(accepted, facts, translation=pairs, word_timing=word_timing)
     words = words_only(accepted.candidate)
     return (Rendered(Kind.TXT, words.encode("utf-8", "replace")),) if words else ()
 
@@ -194,13 +202,17 @@ def is_ours_by_text(kind: Kind, data: bytes) -> bool:
 
 
 def is_covered(words: bytes, lrc: bytes) -> bool:
-    """Tell whether every line of a ``.txt`` occurs in a new LRC file, so nothing is lost."""
+    """Tell whether the words of every line of a ``.txt`` occur in a new LRC file, in their order.
+
+    The plain and the timed text of a song differ in case, punctuation and line
+    breaks; where only these differ, no word is lost.
+    """
     old, new = decode(words), decode(lrc)
     if old is None or new is None:
         return False
-    known = {cue.text.strip() for cue in read_lrc(new).cues}
-    lines = [line.strip() for line in split_lines(old) if line.strip()]
-    return bool(lines) and known.issuperset(lines)
+    known = _spelled(" ".join(cue.text for cue in read_lrc(new).cues))
+    lines = [spelled for line in split_lines(old) if (spelled := _spelled(line)).strip()]
+    return bool(lines) and all(line in known for line in lines)
 
 
 def same_content(old: bytes, new: bytes) -> bool:
@@ -214,13 +226,17 @@ def same_content(old: bytes, new: bytes) -> bool:
 
 
 def _render_synced(
-    accepted: Accepted, facts: HeaderFacts, *, bilingual: bool, word_timing: WordTiming
+    accepted: Accepted,
+    facts: HeaderFacts,
+    *,
+    translation: tuple[Cue, ...],
+    word_timing: WordTiming,
 ) -> tuple[Rendered, ...]:
     candidate = accepted.candidate
     header = header_lines(_with_answer(facts, accepted))
     enhance = word_timing is not WordTiming.OFF and any(map(is_enhanceable, candidate.cues))
-    if bilingual and candidate.translation:
-        lines = bilingual_lines(candidate.cues, candidate.translation)
+    if translation:
+        lines = bilingual_lines(candidate.cues, translation)
     elif enhance and word_timing is WordTiming.INLINE:
         lines = enhanced_lines(candidate.cues)
     else:
@@ -229,6 +245,13 @@ def _render_synced(
     if enhance and word_timing is WordTiming.SIBLING:
         files.append(Rendered(Kind.ELRC, _bytes(header, enhanced_lines(candidate.cues))))
     return tuple(files)
+
+
+def _translation_in(wanted: str | None, candidate: Candidate) -> tuple[Cue, ...]:
+    """Give the translation when it is wanted; a lane that names no language gave the wanted one."""
+    if wanted is None or candidate.translation_language not in (None, wanted):
+        return ()
+    return candidate.translation or ()
 
 
 def _with_answer(facts: HeaderFacts, accepted: Accepted) -> HeaderFacts:
@@ -243,6 +266,13 @@ def _with_answer(facts: HeaderFacts, accepted: Accepted) -> HeaderFacts:
 
 def _bytes(header: list[str], lines: list[str]) -> bytes:
     return "".join(f"{line}\n" for line in (*header, *lines)).encode("utf-8", "replace")
+
+
+def _spelled(text: str) -> str:
+    """Give the words of a text alone, with a blank around each."""
+    folded = normal_form("NFKC", normal_form("NFKC", text).casefold())
+    kept = (char if unicodedata.category(char)[0] in _WORD_PARTS else " " for char in folded)
+    return f" {' '.join(''.join(kept).split())} "
 
 
 def _without_volatile(data: bytes) -> bytes:

@@ -238,7 +238,7 @@ class SidecarWriter:
         main, beside = task.files[0], task.beside
         needless: list[Sidecar] = []
         if main.kind is Kind.LRC:
-            if beside.txt and (beside.txt.ours or self._covers(beside.txt, main)):
+            if beside.txt and (beside.txt.ours or self._covers(beside, main)):
                 needless.append(beside.txt)
         elif beside.lrc and (beside.lrc.ours or _is_forced(task, beside.lrc)):
             needless.append(beside.lrc)
@@ -246,8 +246,13 @@ class SidecarWriter:
             needless.append(beside.elrc)
         return needless
 
-    def _covers(self, txt: Sidecar, main: Rendered) -> bool:
-        return self._ownership.covers and txt.data is not None and is_covered(txt.data, main.data)
+    def _covers(self, beside: Beside, main: Rendered) -> bool:
+        """Tell whether a text gives way to a first LRC file that has all of its words.
+
+        One that was kept beside an LRC file is kept on purpose.
+        """
+        words = beside.txt.data if beside.txt and beside.lrc is None else None
+        return self._ownership.covers and words is not None and is_covered(words, main.data)
 
     def _remove(self, task: "_Task", sidecar: Sidecar) -> Path | None:
         """Remove a file that is still the one we judged."""

@@ -41,7 +41,7 @@ class Ownership:
     """How a mode knows its own files.
 
     ``owns`` is asked with path, kind and bytes; the path is below the directory
-    as it was named. With ``covers`` a ``.txt`` whose every line occurs in the new
+    as it was named. With ``covers`` a ``.txt`` whose words all occur in the new
     LRC file may go, whoever wrote it.
     """
 

@@ -174,7 +174,8 @@ class DefaultProv:
             },
         )
         rows = as_list(step_into(envelope.message, "body", "translations_list"))
-        return replace(candidate, translation=bind_translation(candidate.cues, rows, language))
+        translation = bind_translation(candidate.cues, rows, language)
+        return replace(candidate, translation=translation, translation_language=language)
 
 
 class _Calls:

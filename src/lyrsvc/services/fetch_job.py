@@ -23,7 +23,7 @@ class FetchOptions:
     """How songs are fetched and written."""
 
     mode: FetchMode = FetchMode.NORMAL
-    bilingual: bool = False
+    translation_language: str | None = None
     word_timing: WordTiming = WordTiming.OFF
     embedded: str = "off"
     enrich: bool = True

@@ -282,7 +282,7 @@ class Fetcher:
         files = render(
             accepted,
             HeaderFacts.of(recording, version=__version__),
-            bilingual=options.bilingual,
+            translation_language=options.translation_language,
             word_timing=options.word_timing,
         )
         if not files:
