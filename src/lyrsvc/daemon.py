@@ -42,7 +42,12 @@ _MALLOPTS = {-8: 2, -3: 1024 * 1024, -1: 2 * 1024 * 1024}
 
 
 def serve(
-    service: Service, *, stop: threading.Event, notify_socket: str, limits: Limits | None = None
+    service: Service,
+    *,
+    stop: threading.Event,
+    notify_socket: str,
+    limits: Limits | None = None,
+    reopen_log: Callable[[], None] | None = None,
 ) -> None:
     """Run until told to stop; a graceful end returns."""
     sys.setswitchinterval(_SWITCH_S)
@@ -57,7 +62,7 @@ def serve(
         )
         loops = {"certificates": certificates.keep_fresh} if certificates else {}
         told = functools.partial(notify, notify_socket, "STOPPING=1")
-        with _signals(server, stop, told), Crew(service, stop, also=loops):
+        with _signals(server, stop, told, reopen_log), Crew(service, stop, also=loops):
             server.run()
     _LOG.info("stopped")
 
@@ -233,8 +238,17 @@ def notify(path: str, message: str) -> None:
 
 
 @contextlib.contextmanager
-def _signals(server: HttpServer, stop: threading.Event, tell: Callable[[], None]) -> Iterator[None]:
-    """End gracefully on the first signal, at once on the second."""
+def _signals(
+    server: HttpServer,
+    stop: threading.Event,
+    tell: Callable[[], None],
+    reopen_log: Callable[[], None] | None,
+) -> Iterator[None]:
+    """End gracefully on the first signal, at once on the second.
+
+    A hang-up has the log file opened anew, as those who rotate it from outside expect;
+    without a log file it is the end of the terminal, and ours unless somebody ignores it.
+    """
     last = threading.Timer(_LAST_S, _end_for_certain)
     last.daemon = True
 
@@ -246,9 +260,13 @@ def _signals(server: HttpServer, stop: threading.Event, tell: Callable[[], None]
         server.stop()
         tell()
 
-    before = {
-        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    ending = [signal.SIGINT, signal.SIGTERM]
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up and not reopen_log and signal.getsignal(hang_up) is not signal.SIG_IGN:
+        ending.append(hang_up)
+    before = {number: signal.signal(number, on_signal) for number in ending}
+    if hang_up and reopen_log:
+        before[hang_up] = signal.signal(hang_up, lambda *_: reopen_log())
     try:
         yield
     finally:

@@ -285,6 +285,19 @@ def test_every_line_on_stderr_is_an_object_with_the_json_format(shell: Shell, da
         assert {"time", "level", "msg"} <= set(json.loads(line))
 
 
+@pytest.mark.seed("S-118")
+def test_two_variables_decide_form_and_amount_of_what_is_told(shell: Shell):
+    import json
+
+    shell.environ["LYRSVC_API_COOLDOWN"] = "soon"
+    assert " WARN  lyrsvc.settings api.cooldown from " in shell.run("config", "list").err
+    shell.environ["LYRSVC_LOG_FORMAT"] = "json"
+    [line] = shell.run("config", "list").err.splitlines()
+    assert (json.loads(line)["level"], json.loads(line)["logger"]) == ("warn", "lyrsvc.settings")
+    shell.environ["LYRSVC_LOG_LEVEL"] = "error"
+    assert shell.run("config", "list").err == ""
+
+
 @pytest.mark.spec("C-12")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_a_command_of_root_leaves_no_file_of_root_in_a_directory_of_another(shell: Shell, database):

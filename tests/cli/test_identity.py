@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from small_roots import needs_root
 
 SWITCH_TWICE = """
 import os, sys
@@ -14,6 +17,26 @@ for place in sys.argv[1:]:
     become_owner(Path(place))
 print(os.getuid(), os.getgid(), os.getgroups())
 """
+
+
+@pytest.fixture
+def run_without_powers(tmp_path):
+    """Run a command as a root that may neither become another user nor look everywhere."""
+
+    def run(database: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["setpriv", "--bounding-set=-all", sys.executable, "-m", "lyrsvc", *words],
+            env={
+                "HOME": str(tmp_path),
+                "PATH": os.environ["PATH"],
+                "LYRSVC_DB_PATH": str(database),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
@@ -29,3 +52,42 @@ def test_who_has_become_the_owner_once_stays_it(tmp_path) -> None:
     for places in ([first], [first, first], [first, second]):
         done = subprocess.run([*command, *places], capture_output=True, text=True, check=False)
         assert (done.stdout, done.stderr) == ("4321 4321 [4321]\n", "")
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "words", [["queue", "list"], ["keys", "create", "--name", "x"], ["backup"]]
+)
+def test_a_root_that_cannot_become_the_owner_is_told_whom_to_be(
+    tmp_path, run_without_powers, words
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    os.chown(state, 4321, 4321)
+    done = run_without_powers(state / "x.db", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"lyrsvc: {state} belongs to user 4321, and this root may not become that user; "
+        "run this as user 4321\n"
+    )
+    assert list(state.iterdir()) == []
+
+
+@needs_root
+@pytest.mark.seed("S-127")
+@pytest.mark.parametrize(
+    "words", [["queue", "list"], ["keys", "list"], ["scan"], ["library", "remove", "x", "--yes"]]
+)
+def test_a_database_that_may_not_be_looked_at_is_not_taken_for_a_missing_one(
+    tmp_path, run_without_powers, words
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    os.chown(closed, 4321, 4321)
+    database = closed / "state" / "x.db"
+    done = run_without_powers(database, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"lyrsvc: cannot look at the database {database}: permission denied; "
+        "run this as the user of the service\n"
+    )

@@ -1,5 +1,6 @@
 """Disks that are full or write-protected while the service runs: nothing that was taken is lost."""
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -39,6 +40,7 @@ def test_a_full_database_disk_refuses_webhooks_and_keeps_all_it_took(grounds, mo
             status = served.send(grounds.announce(*album))
             taken += album if status == 200 else []
         assert status == 503
+        assert f'request failed error="no room for the database {grounds.database};' in served.log
         assert served.get("/healthz")[0] == 200
         wait_until(lambda: "worker paused" in served.log, "the worker notices", limit_s=60)
 
@@ -82,3 +84,29 @@ def test_lyrics_that_find_no_place_are_kept_and_written_when_there_is_one(ground
         assert served.stop() == 0
     assert all(song.with_suffix(".lrc").read_text().count("line") == 16 for song in songs)
     assert sorted(grounds.asked) == sorted(song.stem for song in songs)
+
+
+@pytest.mark.parametrize("fault", ["disk_full", "read_only"])
+def test_a_start_without_room_or_leave_to_write_ends_in_one_line_that_names_it(
+    grounds, mount, fault
+):
+    remount = mount(grounds.database.parent, "2m")
+    grounds.add_library()
+    if fault == "read_only":
+        remount("ro")
+        said = f"the database {grounds.database} lies on a read-only file system; mount it writable"
+    else:
+        fill(grounds.database.parent)
+        said = f"no room for the database {grounds.database}; free some space"
+    served = grounds.serve()
+    done = served.run("serve", "--listen", "127.0.0.1:0")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"lyrsvc: {said}"
+
+    changed = served.run("keys", "create", "--name", "lidarr")
+    assert (changed.returncode, changed.stdout, changed.stderr) == (1, "", f"lyrsvc: {said}\n")
+
+    told = {row["check"]: row for row in json.loads(served.run("doctor", "--json").stdout)}
+    worst = told["database directory" if fault == "read_only" else "database"]
+    remedies = {"read_only": "mount its file system writable", "disk_full": "free some space"}
+    assert (worst["state"], worst["remedy"]) == ("fail", remedies[fault])

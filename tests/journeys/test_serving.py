@@ -1,5 +1,6 @@
 """The running service, from the outside: files in, lyrics out."""
 
+import os
 import signal
 
 import pytest
@@ -46,6 +47,36 @@ def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
         assert served.get("/healthz") == (200, b'{"status":"ok"}\n')
         assert served.get("/readyz")[0] == 200
         assert served.stop(number) == 0
+    assert "stopped" in served.log
+
+
+def test_a_hang_up_opens_the_log_file_anew(tmp_path, environ):
+    file, moved = tmp_path / "logs" / "l.log", tmp_path / "logs" / "rotated"
+    with Served(tmp_path, {**environ, "LYRSVC_LOG_FILE": str(file)}) as served:
+        process = int((tmp_path / "state" / "x.db.lock").read_text())
+        for _ in range(2):
+            file.rename(moved)
+            os.kill(process, signal.SIGHUP)
+            wait_until(file.exists, "the file is opened anew", limit_s=30)
+        assert served.get("/healthz")[0] == 200
+        assert served.stop() == 0
+    assert "stopped" in file.read_text()
+    assert "stopped" not in moved.read_text()
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_without_a_log_file_a_hang_up_is_a_polite_end_unless_it_is_ignored(
+    tmp_path, environ, ignored
+):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        with Served(tmp_path, environ) as served:
+            if ignored:
+                os.kill(int((tmp_path / "state" / "x.db.lock").read_text()), signal.SIGHUP)
+                assert served.get("/healthz")[0] == 200
+            assert served.stop(signal.SIGTERM if ignored else signal.SIGHUP) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert "stopped" in served.log
 
 

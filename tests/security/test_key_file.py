@@ -119,7 +119,8 @@ def test_a_link_to_a_key_is_followed(path, tmp_path):
 @pytest.mark.seed("S-105")
 def test_a_path_through_a_file_is_fatal(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    assert "not a directory" in fault_of(tmp_path / "file" / "key")
+    said = f"{tmp_path / 'file'} is not a directory; name another place"
+    assert fault_of(tmp_path / "file" / "key").endswith(said)
     with pytest.raises(ConfigError, match="cannot make the key file"):
         make_key(tmp_path / "file" / "key")
 
@@ -144,7 +145,7 @@ def test_a_file_that_may_not_be_read_is_fatal():
         done = subprocess.run(
             [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
         )
-        assert "permission denied" in done.stdout
+        assert "permission denied; make it and its directory readable" in done.stdout
         assert path.read_bytes() == b"x" * 32
 
 

@@ -262,12 +262,12 @@ class TestSyntax:
     def test_a_file_that_is_no_text_is_fatal(self, machine):
         machine.config.write_bytes(b"\xff\xfe[api]")
         [fault] = machine.examine().faults
-        assert "not UTF-8" in fault
+        assert fault == f"cannot read {machine.config}: not UTF-8 text; save it as UTF-8"
 
     def test_a_directory_in_its_place_is_fatal(self, machine):
         machine.config.mkdir()
         [fault] = machine.examine().faults
-        assert "Is a directory" in fault
+        assert fault.endswith("Is a directory; name another file with --config")
 
 
 class TestUnknownNames:

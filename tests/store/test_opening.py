@@ -1,6 +1,7 @@
 """Opening: what is created, what is refused, and in which words."""
 
 import os
+import re
 import stat
 import tempfile
 from pathlib import Path
@@ -126,8 +127,26 @@ def test_a_path_that_cannot_hold_a_database_is_refused(tmp_path, clock):
 
     with pytest.raises(StorageFailed):
         Database.open(tmp_path / "file" / "x.db", create=True, clock=clock)
-    with pytest.raises(StorageFailed):
-        Database.open(tmp_path, create=True, clock=clock)
+
+
+@pytest.mark.seed("S-127")
+@pytest.mark.parametrize("create", [True, False])
+def test_a_directory_in_place_of_the_database_is_named_as_such(tmp_path, clock, create):
+    said = f"{tmp_path} is a directory, not a database; name the file itself, such as {tmp_path}/"
+
+    with pytest.raises(StorageFailed, match=re.escape(said)):
+        Database.open(tmp_path, create=create, clock=clock)
+    assert listing(tmp_path) == {}
+
+
+@pytest.mark.seed("S-127")
+@pytest.mark.parametrize("create", [True, False])
+def test_a_pipe_or_device_in_place_of_the_database_is_refused_at_once(tmp_path, clock, create):
+    os.mkfifo(tmp_path / "pipe")
+
+    for place in (tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(StorageFailed, match=f"{place} is no regular file; choose another path"):
+            Database.open(place, create=create, clock=clock)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")

@@ -90,10 +90,10 @@ class Call(NamedTuple):
 
     def open_to_read(self) -> "Database | None":
         """Open the database without ever creating it; say so when there is none."""
-        from lyrsvc.store.database import Database
+        from lyrsvc.store.database import Database, exists
 
         path = self.database_path
-        if not path.exists():
+        if not exists(path):
             self.note(
                 f"no database at {path}; nothing to list "
                 f"(set {Db.path.env[0]} or start lyrsvc serve)"

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from lyrsvc.core.errors import Refused
+
 
 def is_root() -> bool:
     """Tell whether this process may become anybody."""
@@ -17,7 +19,7 @@ def would_leave_traces(directory: Path) -> bool:
 def become_owner(directory: Path) -> None:
     """Become the user and group that a directory belongs to, unless it is missing or root's.
 
-    Whoever is not root any more stays who it is.
+    Whoever is not root any more stays who it is; a root without the power to is refused.
     """
     try:
         owner = directory.stat()
@@ -25,9 +27,15 @@ def become_owner(directory: Path) -> None:
         return
     if owner.st_uid == 0 or not is_root():
         return
-    os.setgroups(_groups_of(owner.st_uid, owner.st_gid))
-    os.setgid(owner.st_gid)
-    os.setuid(owner.st_uid)
+    try:
+        os.setgroups(_groups_of(owner.st_uid, owner.st_gid))
+        os.setgid(owner.st_gid)
+        os.setuid(owner.st_uid)
+    except PermissionError as error:
+        raise Refused(
+            f"{directory} belongs to user {owner.st_uid}, and this root may not become that user; "
+            f"run this as user {owner.st_uid}"
+        ) from error
 
 
 def _groups_of(user: int, group: int) -> list[int]:

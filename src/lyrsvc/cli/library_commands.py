@@ -112,10 +112,10 @@ def registry(call: Call, db: "Database") -> "LibraryRegistry":
 def open_to_change(call: Call) -> "Database":
     """Open a database that must be there already."""
     from lyrsvc.core.errors import NotFound
-    from lyrsvc.store.database import Database
+    from lyrsvc.store.database import Database, exists
 
     path = call.database_path
-    if not path.exists():
+    if not exists(path):
         raise NotFound(
             f"no database at {path}; register a library with: lyrsvc library add PATH "
             "(or name the database of the service with --db)"

@@ -18,7 +18,7 @@ from lyrsvc.cli.inputs import current_user, gather_inputs, secluded_inputs
 from lyrsvc.cli.interrupts import EXIT_INTERRUPTED
 from lyrsvc.cli.voice import Voice
 from lyrsvc.clock import SystemClock
-from lyrsvc.core.errors import ConfigError, LyrsvcError, UsageError
+from lyrsvc.core.errors import ConfigError, LyrsvcError, Refused, UsageError
 from lyrsvc.modesty import make_way
 from lyrsvc.settings import locations
 from lyrsvc.settings.loading import Inputs, Loaded, circumstances, examine, fail_on_faults
@@ -90,6 +90,9 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
         loaded = _load(line.command, inputs)
     except ConfigError as error:
         return _complain_of(error, voice)
+    except Refused as error:
+        voice.complain(str(error))
+        return error.exit_code
     voice.keep_back(loaded.secrets())
     _choose_logs(line.command, args, loaded, voice)
     if undone:

@@ -56,7 +56,12 @@ def serve(call: Call) -> int:
         )
         serving.prepare(parts)
         _LOG.debug("settings", extra={"toml": effective_toml(call.loaded)})
-        daemon.serve(parts, stop=stop, notify_socket=call.world.environ.get("NOTIFY_SOCKET", ""))
+        daemon.serve(
+            parts,
+            stop=stop,
+            notify_socket=call.world.environ.get("NOTIFY_SOCKET", ""),
+            reopen_log=call.voice.reopen_log if file else None,
+        )
     return 0
 
 

@@ -74,6 +74,11 @@ class Voice:
             )
         return self._logs
 
+    def reopen_log(self) -> None:
+        """Open the log file anew: whoever rotates it has moved it away."""
+        if self._logs is not None:
+            self._logs.reopen()
+
     def let_overhear(self, handler: "logging.Handler") -> None:
         """Have another handler hear every line from now on."""
         self._overhearing.append(handler)

@@ -45,6 +45,14 @@ def read_key(path: Path) -> KeyFile | None:
         if path.is_symlink():
             raise _unreadable(path, "it is a link to nothing") from error
         return None
+    except NotADirectoryError as error:
+        where = f"{path.parent} is not a directory; name another place"
+        raise ConfigError([f"cannot use the key file {path}: {where}"]) from error
+    except PermissionError as error:
+        remedy = "make it and its directory readable for the user of the service"
+        raise ConfigError(
+            [f"cannot use the key file {path}: permission denied; {remedy}"]
+        ) from error
     except OSError as error:
         raise _unreadable(path, (error.strerror or "unknown error").lower()) from error
 

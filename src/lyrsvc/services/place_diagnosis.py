@@ -11,6 +11,7 @@ from lyrsvc.services.diagnosis import Finding, broken, from_health, odd, well
 from lyrsvc.services.health_rules import check_database_place
 from lyrsvc.services.mounts import network_kind
 from lyrsvc.services.root_probes import RootProbes, free_bytes_at
+from lyrsvc.store.hindrances import is_read_only
 
 DIRECTORY_MODE: Final = 0o750
 FIX: Final = "run: lyrsvc doctor --fix"
@@ -47,7 +48,8 @@ class PlaceDiagnosis:
         facts = path.stat()
         if not os.access(path, os.W_OK | os.X_OK):
             detail = f"{path} cannot be written ({_described(facts)})"
-            yield broken(check, detail, f"run as its owner, or: chown {_me()} {path}")
+            remedy = "mount its file system writable" if is_read_only(path) else _owning(path)
+            yield broken(check, detail, remedy)
         elif facts.st_mode & stat.S_IWOTH and not facts.st_mode & stat.S_ISVTX:
             yield from self._too_open(check, path, facts.st_mode & 0o775)
         else:
@@ -58,11 +60,11 @@ class PlaceDiagnosis:
         path = wanted.path
         try:
             facts = path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         if not os.access(path, os.R_OK):
             detail = f"{path} cannot be read ({_described(facts)})"
-            yield broken(wanted.check, detail, f"run as its owner, or: chown {_me()} {path}")
+            yield broken(wanted.check, detail, _owning(path))
         elif os.name == "posix" and stat.S_IMODE(facts.st_mode) & ~wanted.mode & 0o077:
             yield from self._too_open(wanted.check, path, wanted.mode)
         else:
@@ -99,6 +101,10 @@ def _existing(directory: Path) -> Path:
 
 def _described(facts: os.stat_result) -> str:
     return f"mode {stat.S_IMODE(facts.st_mode):04o}, owner {_user(facts.st_uid)}"
+
+
+def _owning(path: Path) -> str:
+    return f"run as its owner, or: chown {_me()} {path}"
 
 
 def _me() -> str:

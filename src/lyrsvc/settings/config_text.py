@@ -28,8 +28,18 @@ def read_config(path: Path, *, missing: str) -> ConfigText:
         return ConfigText({}, (fault("", missing),) if missing else ())
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        return ConfigText({}, (fault("", f"cannot read {path}: {reason}"),))
+        return ConfigText({}, (fault("", f"cannot read {path}: {reason}; {_remedy(error)}"),))
     return understand(text, path)
+
+
+def _remedy(error: OSError | UnicodeDecodeError) -> str:
+    match error:
+        case PermissionError():
+            return "make it readable for the user of the service"
+        case UnicodeDecodeError():
+            return "save it as UTF-8"
+        case _:
+            return "name another file with --config"
 
 
 def understand(text: str, path: Path | None) -> ConfigText:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from lyrsvc.core.errors import Refused, StorageFailed
+from lyrsvc.store.hindrances import what_hinders
 
 
 class ServeLock:
@@ -29,7 +30,7 @@ class ServeLock:
             self._file.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
             handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o640)
         except OSError as error:
-            raise StorageFailed(f"cannot open {self._file}: {error.strerror}") from error
+            raise self._failed("open", error) from error
         if not _lock(handle):
             holder = os.read(handle, 32).decode("ascii", "replace").strip()
             os.close(handle)
@@ -37,9 +38,13 @@ class ServeLock:
                 f"the database {self._database} is already served by process "
                 f"{holder or 'unknown'}; stop it or set LYRSVC_DB_PATH to another file"
             )
-        os.ftruncate(handle, 0)
-        os.lseek(handle, 0, os.SEEK_SET)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        try:
+            os.ftruncate(handle, 0)
+            os.lseek(handle, 0, os.SEEK_SET)
+            os.write(handle, f"{os.getpid()}\n".encode())
+        except OSError as error:
+            os.close(handle)
+            raise self._failed("write", error) from error
         self._handle = handle
         return self
 
@@ -48,6 +53,13 @@ class ServeLock:
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
+
+    def _failed(self, verb: str, error: OSError) -> StorageFailed:
+        why = what_hinders(self._database) or (
+            f"cannot {verb} {self._file}: {(error.strerror or 'unknown error').lower()}; "
+            "check owner and mode of its directory"
+        )
+        return StorageFailed(why)
 
     def __enter__(self) -> Self:
         return self.hold()

@@ -43,8 +43,17 @@ class SqliteEngine:
         return f"{__file__.rpartition(os.sep)[0]}/migrations/sqlite"
 
     def exists(self) -> bool:
-        """Tell whether the file is there."""
-        return os.access(self._path, os.F_OK)
+        """Tell whether the file is there; ``StorageFailed`` where nobody lets us look."""
+        try:
+            os.stat(self._path)  # noqa: PTH116 - the path is a string here
+        except PermissionError as error:
+            raise StorageFailed(
+                f"cannot look at the database {self._path}: permission denied; "
+                "run this as the user of the service"
+            ) from error
+        except (OSError, ValueError):
+            return False
+        return True
 
     def create(self) -> bool:
         """Make the directory and an empty file unless they are there."""

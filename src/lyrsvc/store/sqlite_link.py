@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import apsw
 
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreDamaged, StoreError, StoreLate
+from lyrsvc.store.hindrances import what_hinders, wrong_kind
 from lyrsvc.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _UNESCAPED: Final = frozenset(
 
 def connect(path: str, *, flags: int, options: str = "") -> apsw.Connection:
     """Open a file that exists, whatever bytes its name holds; never create it."""
+    if why := wrong_kind(path):
+        raise StorageFailed(why)
     name = os.fsencode(path if os.sep == "/" else "/" + path.replace(os.sep, "/"))
     quoted = "".join(chr(byte) if byte in _UNESCAPED else f"%{byte:02x}" for byte in name)
     try:
@@ -63,12 +66,16 @@ def raise_known(error: apsw.Error, path: str) -> NoReturn:
                 f"{path} is damaged or no database; restore a backup or move the file away"
             ) from error
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError():
-            raise StorageFailed(
+            why = what_hinders(path) or (
                 f"cannot use the database {path}; "
                 "check owner and mode of the file and its directory"
-            ) from error
+            )
+            raise StorageFailed(why) from error
         case apsw.IOError():
-            raise StorageFailed(f"the disk of {path} answers with errors: {error}") from error
+            why = what_hinders(path) or (
+                f"the disk of {path} answers with errors: {error}; check the disk"
+            )
+            raise StorageFailed(why) from error
         case apsw.CursorClosedError():
             raise StoreError("the transaction is over; rows must be read inside it") from error
         case apsw.ConnectionClosedError():

@@ -219,12 +219,17 @@ def problem_of(error: Exception, exchange: Exchange) -> Problem:
     """Give the problem behind an error; what nobody expected goes to the log."""
     match error:
         case Problem():
-            return error
+            problem, cause = error, error.__cause__
         case LyrsvcError():
-            problem = translate(error)
-            if problem.status >= 500:
-                _LOG.warning("request failed", extra={"error": str(error)})
-            return problem
+            problem, cause = translate(error), error
+        case _:
+            return _unexpected(error, exchange)
+    if problem.status >= 500 and isinstance(cause, LyrsvcError):
+        _LOG.warning("request failed", extra={"error": str(cause)})
+    return problem
+
+
+def _unexpected(error: Exception, exchange: Exchange) -> Problem:
     _LOG.error("request broke", exc_info=error)
     return Problem(
         "internal",
