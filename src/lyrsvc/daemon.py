@@ -242,7 +242,7 @@ def _signals(
     server: HttpServer,
     stop: threading.Event,
     tell: Callable[[], None],
-    reopen_log: Callable[[], None] | None,
+    reopen_log: Callable[[], None] | None = None,
 ) -> Iterator[None]:
     """End gracefully on the first signal, at once on the second.
 
