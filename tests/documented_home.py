@@ -25,6 +25,7 @@ from lyrsvc.demo.song import Song
 from lyrsvc.demo.songs import SONGS
 from lyrsvc.demo.stand_in import StandIn
 from lyrsvc.demo.tiny_audio import audio_bytes
+from ports import free_port
 from served import wait_until
 from source_tree import ROOT
 
@@ -167,7 +168,9 @@ class DocumentedHome:
 
     def _is_up(self, what: str, printed: Path) -> bool:
         if what == "demo":
-            return "End it with" in printed.read_text()
+            return printed.exists() and "End it with" in printed.read_text()
+        if not printed.exists():
+            return False
         port = self.port if what == "serve" else int(self._ports[SHELF_PORT])
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -251,11 +254,6 @@ class DocumentedHome:
         own = self.home / ".venv" / "bin"
         own.mkdir(parents=True)
         (own / "lyrsvc").symlink_to(shim)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def _is_alive(number: int) -> bool:

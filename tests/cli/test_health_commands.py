@@ -1,18 +1,13 @@
 import http.server
-import socket
 import threading
 import time
 
 import pytest
 
 from pems import make_pair
+from ports import free_port
 from served import Served
 from terminals import Shell
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
 
 
 @pytest.fixture

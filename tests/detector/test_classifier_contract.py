@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import socket
 import time
 import wave
 
@@ -12,6 +11,7 @@ import pytest
 from lyrsvc.core.errors import FileFault, LaneError, Malformed, Transient
 from lyrsvc.core.wav import wrap_pcm
 from lyrsvc.detector.classifier import Classifier, ClassifierLimits
+from ports import free_port
 from raw_servers import RawServers
 from scored import VERSION, Classifying, score_maps
 
@@ -151,9 +151,8 @@ def test_an_answer_over_a_mebibyte_is_refused(ask, server):
 
 @pytest.mark.spec("E-65")
 def test_a_refused_connection_is_a_fault_without_an_address(clock):
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    asked = Classifier(f"http://127.0.0.1:{port}", user_agent="t", clock=clock, limits=QUICK)
+    address = f"http://127.0.0.1:{free_port()}"
+    asked = Classifier(address, user_agent="t", clock=clock, limits=QUICK)
     with pytest.raises(Transient) as caught:
         asked.classify(WAV)
     assert "127.0.0.1" not in str(caught.value)

@@ -1,7 +1,6 @@
 """A real Prometheus reads the metrics of a running service."""
 
 import json
-import socket
 import subprocess
 import urllib.parse
 import urllib.request
@@ -9,6 +8,7 @@ import urllib.request
 import pytest
 
 from devtools.system_tools import TOOLS
+from ports import free_port
 from served import Served, wait_until
 
 
@@ -16,8 +16,7 @@ from served import Served, wait_until
 @pytest.mark.seed("S-073")
 def test_prometheus_scrapes_the_service(tmp_path):
     environ = {"LYRSVC_PROVIDERS_PRIMARY": "lrclib", "LYRSVC_LRCLIB_BASE_URL": "http://127.0.0.1:9"}
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     with Served(tmp_path, environ) as served:
         config = tmp_path / "prometheus.yml"
         config.write_text(

@@ -16,6 +16,7 @@ from lyrsvc.core.errors import LaneError, Malformed, Transient
 from lyrsvc.demo.loopback import LoopbackServer, Received
 from lyrsvc.demo.wire import Answer, in_json
 from lyrsvc.providers.upstream import Connections, Limits, Upstream
+from ports import free_port
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 QUICK = Limits(total_s=0.5, connect_s=0.5)
@@ -225,10 +226,7 @@ def test_trouble_of_the_system_is_named_and_not_blamed_on_the_answer(
 
 
 def test_a_closed_port_is_a_network_fault(upstream, raw_server):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-
-    error = fault_of(upstream, f"http://127.0.0.1:{port}/")
+    error = fault_of(upstream, f"http://127.0.0.1:{free_port()}/")
 
     assert (error.reason, str(error)) == ("network", "connection refused")
 
