@@ -5,7 +5,6 @@ import os
 import stat
 from datetime import timedelta
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -14,16 +13,11 @@ from fakes import Scripted
 from lyrsvc.core.detection import DetectorDown
 from lyrsvc.core.errors import Miss
 from lyrsvc.core.item import DetectorFinding, Result, Status, TargetResult, TargetStatus
-from lyrsvc.core.lrc import read_header
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.wish import Wish
-from lyrsvc.services.enqueueing import Terms
-from lyrsvc.services.scanning import Scanner, ScanSetup
-from lyrsvc.store import libraries
-from worker_shop import ARTIST, Knowing, a_song, an_answer
+from worker_shop import Knowing, a_song, an_answer
 
 TITLE = "Tidewater"
-MBID = "0a1b2c3d-0000-4111-8222-33334444555{}"
 
 
 def answer(kind="synced", **options):
@@ -51,52 +45,6 @@ def test_an_upgrade_replaces_our_text_by_synced_lyrics(shop):
     assert here.sidecars() == ["Tidewater.lrc"]
     assert (item.status, item.outcome) == (Status.DONE, Result.SYNCED)
     assert here.wrong_counts() == {}
-
-
-def scan(here):
-    with here.db.read() as tx:
-        (library,) = libraries.all_libraries(tx)
-    terms = Terms(now=here.clock.now(), chance=Random(1), output_dir=str(here.place / "out"))
-    scanner = Scanner(here.db, clock=here.clock, setup=ScanSetup(), terms=lambda _now: terms)
-    scanner.scan(library, started_by="cli")
-
-
-def test_a_file_known_by_its_path_alone_takes_the_names_of_its_song_and_no_ids(shop):
-    here = shop(Knowing())
-    tags = {"album": "Low Tide", "isrc": "ZZDM12600001", "mbid": MBID.format(1)}
-    minimal_flac(here.music / "x.flac", title=TITLE, artist=ARTIST, seconds=200, **tags)
-    untagged = here.music / ARTIST.upper() / "Hits" / f"01 - {TITLE}.flac"
-    minimal_flac(untagged, seconds=200)
-    scan(here)
-    here.work()
-
-    assert len(here.all_items()) == 1
-    header = read_header(untagged.with_suffix(".lrc").read_text())
-    assert (header["ar"], header["ti"], header["al"]) == (ARTIST, TITLE, "Low Tide")
-    assert not {"isrc", "mbid"} & set(header)
-
-
-@pytest.mark.seed("S-014", "S-041")
-@pytest.mark.parametrize("names", [("a", "b", "c"), ("c", "b", "a"), ("b", "c", "a")])
-def test_files_of_one_song_have_each_their_own_names_and_ids_in_the_header(shop, names):
-    tags = (
-        {"album": "Low Tide", "isrc": "ZZDM12600001", "mbid": MBID.format(1)},
-        {"album": "Best Of", "isrc": "ZZDM12600002", "mbid": MBID.format(2)},
-        {"artist": ARTIST.upper()},
-    )
-    here = shop(Knowing())
-    for name, own in zip(names, tags, strict=True):
-        own = {"artist": ARTIST, **own}
-        minimal_flac(here.music / f"{name}.flac", title=TITLE, seconds=200, **own)
-    scan(here)
-    here.work()
-
-    assert len(here.all_items()) == 1
-    for name, own in zip(names, tags, strict=True):
-        header = read_header(here.text(f"{name}.lrc"))
-        assert header["ar"] == own.get("artist", ARTIST)
-        for key, tag in (("al", "album"), ("isrc", "isrc"), ("mbid", "mbid")):
-            assert header.get(key) == own.get(tag), (name, key)
 
 
 @pytest.mark.spec("E-15")

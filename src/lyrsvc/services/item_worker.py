@@ -27,7 +27,6 @@ from lyrsvc.core.item import (
 )
 from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Served, Unjudged
 from lyrsvc.core.ports import Clock
-from lyrsvc.core.recording import Recording
 from lyrsvc.core.resume import ANSWERS_KEPT, Detected, Found, Partial, fresh_answers
 from lyrsvc.core.settling import Ending, Settled, TargetEnd
 from lyrsvc.core.sidecar import FetchMode, OnDisk
@@ -42,7 +41,7 @@ from lyrsvc.services.routing import cache_key
 from lyrsvc.services.steadying import PASSING, Steady
 from lyrsvc.services.stored_words import Source, StoredWords, unstored
 from lyrsvc.services.target_writing import Spot, TargetDesk, Told, present
-from lyrsvc.store import claims, libraries, target_sources, targets
+from lyrsvc.store import claims, libraries, targets
 from lyrsvc.store.database import Database, Tx
 
 T = TypeVar("T")
@@ -268,10 +267,9 @@ class ItemWorker:
     def _serve(self, case: _Case, source: Source, progress: Progress) -> None:
         """Store what was found (B), write it everywhere (C), settle (D)."""
         item, claim = case.item, case.claim
-        tagged = self._steady.run(lambda: self._tagged(source.spots))
         plans = [
-            self._desk.plan(item, spot, self._words.fitted(item, spot, source), tagged=tags)
-            for spot, tags in zip(source.spots, tagged, strict=True)
+            self._desk.plan(item, spot, self._words.fitted(item, spot, source))
+            for spot in source.spots
         ]
         intents = [
             intent
@@ -291,11 +289,6 @@ class ItemWorker:
             outcome=outcome, attempts=source.attempts, detector=source.heard, text=_text(told)
         )
         self._settle(claim, ending, [unstored(one, source) for one in told])
-
-    def _tagged(self, spots: Sequence[Spot]) -> list[Recording | None]:
-        """Give what each file says about itself; several of them may share the item."""
-        with self._db.read() as tx:
-            return [target_sources.recording_of(tx, spot.target) for spot in spots]
 
     def _make_sure_of(self, claim: Claim) -> None:
         """Hold the claim for certain before a file is touched, or raise ``ClaimLost``."""

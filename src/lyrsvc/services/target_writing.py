@@ -5,7 +5,7 @@ one does not stop the others.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,6 @@ from lyrsvc import __version__
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
 from lyrsvc.core.lrc_output import HeaderFacts
-from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.settling import TargetEnd
 from lyrsvc.core.sidecar import (
@@ -136,20 +135,13 @@ class TargetDesk:
         end = _end(target, TargetStatus.DONE, result, found.kind if found else None)
         return Told(TargetReport(end=end, ours=found is not None and found.ours))
 
-    def plan(
-        self,
-        item: WorkItem,
-        spot: Spot,
-        accepted: Accepted | None,
-        *,
-        tagged: Recording | None = None,
-    ) -> Plan:
-        """Say which files a result becomes at a target, whose audio says this about itself."""
+    def plan(self, item: WorkItem, spot: Spot, accepted: Accepted | None) -> Plan:
+        """Say which files a result becomes at a target."""
         files: tuple[Rendered, ...] = ()
         if accepted is not None:
             files = render(
                 accepted,
-                HeaderFacts.of(_described(item, spot.target, tagged), version=__version__),
+                HeaderFacts.of(item.recording_for(spot.target), version=__version__),
                 translation_language=self._style.translation_language,
                 word_timing=self._style.word_timing,
             )
@@ -263,20 +255,6 @@ def _is_gone(source_path: str) -> bool:
     except (OSError, ValueError):
         return False
     return False
-
-
-def _described(item: WorkItem, target: Target, tagged: Recording | None) -> Recording:
-    """Give what a header says: names and ids of the file itself, not of another with its song.
-
-    By the ids a sidecar finds its file again; names guessed from a path are no better than
-    those of the item.
-    """
-    known = item.recording_for(target)
-    if tagged is None:
-        return known
-    if tagged.low_confidence:
-        return replace(known, isrcs=tagged.isrcs, mbid=tagged.mbid)
-    return replace(tagged, duration_ms=known.duration_ms)
 
 
 def _end(

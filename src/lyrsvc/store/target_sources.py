@@ -1,12 +1,8 @@
 """Targets by the audio file they are for."""
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from lyrsvc.core.item import Target
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
-from lyrsvc.core.recording import Recording
-from lyrsvc.core.scan_facts import stored_recording
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -27,19 +23,6 @@ def of_source(tx: "Tx", source_path: str) -> list[int]:
         hash=path_hash(source_path),
     )
     return [target_id for (target_id,) in rows]
-
-
-def recording_of(tx: "Tx", target: Target) -> Recording | None:
-    """Give what a scan has read from the audio file of a target; None when no scan has."""
-    row = tx.first(
-        """
-        SELECT * FROM scan_results
-         WHERE target_id = :target AND name = :name AND status <> 'unreadable'
-        """,
-        target=target.id,
-        name=to_ptext(os.path.basename(target.source_path)),  # noqa: PTH119 - paths are texts here
-    )
-    return stored_recording(row) if row else None
 
 
 def waiting_below(tx: "Tx", library_id: int, directory: str) -> list[WaitingTarget]:
