@@ -58,7 +58,8 @@ def test(words: "Sequence[str]") -> int:
     missing = system_tools.provide()
     failed = [] if words else checks.run_all(HOME)
     environ = dict(os.environ, **{system_tools.MISSING_VARIABLE: " ".join(missing)})
-    command = [str(HOME.python), "-m", "pytest", *(words or ("-n", "auto", "--dist", "loadgroup"))]
+    every = ("-n", "auto", "--dist", "loadgroup", "--durations", "20")
+    command = [str(HOME.python), "-m", "pytest", *(words or every)]
     tests = children.run(command, environ, cwd=ROOT)
     if failed:
         print(f"check failed: {', '.join(failed)}")

@@ -329,6 +329,7 @@ def _fill_id3(tags: Any, values: dict[str, list[str]]) -> None:
 def _tag_chunked(path: Path, values: dict[str, list[str]]) -> None:
     from mutagen import aiff, dsdiff, dsf, wave
 
+    kinds: dict[bytes, Any]
     kinds = {b"RIFF": wave.WAVE, b"FORM": aiff.AIFF, b"DSD ": dsf.DSF, b"FRM8": dsdiff.DSDIFF}
     audio = kinds[path.read_bytes()[:4]](path)
     audio.add_tags()
@@ -340,9 +341,9 @@ def _tag_vorbis(path: Path, values: dict[str, list[str]]) -> None:
     from mutagen import flac, oggflac, oggopus, oggvorbis
 
     head = path.read_bytes()[:64]
-    ogg = oggopus.OggOpus if b"OpusHead" in head else oggvorbis.OggVorbis
+    ogg: Any = oggopus.OggOpus if b"OpusHead" in head else oggvorbis.OggVorbis
     ogg = oggflac.OggFLAC if b"\x7fFLAC" in head else ogg
-    audio = (flac.FLAC if head[:4] == b"fLaC" else ogg)(path)
+    audio: Any = (flac.FLAC if head[:4] == b"fLaC" else ogg)(path)
     if audio.tags is None:
         audio.add_tags()
     for name, found in values.items():

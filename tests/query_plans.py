@@ -23,6 +23,7 @@ def plans_of(db, question):
         answer = question(listening)
         if hasattr(answer, "__next__"):
             list(answer)
+        assert listening.statements, "nothing was asked, so nothing is proven"
         return [
             [row["detail"] for row in tx.all("EXPLAIN QUERY PLAN " + sql, **params)]
             for sql, params in listening.statements

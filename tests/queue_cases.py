@@ -6,7 +6,9 @@ from random import Random
 from typing import Any
 
 from lyrsvc.core.claiming import Claim, Turns
+from lyrsvc.core.credits import identity_artist
 from lyrsvc.core.item import Route, Status, Target, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.keys import match_key
 from lyrsvc.core.lyrics import Candidate, Cue, Matched, Quality
 from lyrsvc.core.outcome import Answer, Attempt, Broken, Missed, Served
 from lyrsvc.core.recording import Recording
@@ -21,6 +23,7 @@ from lyrsvc.services.attempting import TargetReport
 from lyrsvc.services.enqueueing import Placed, Terms, enqueue
 from lyrsvc.store import claims, counts, targets, work_items
 from lyrsvc.store.database import Database
+from lyrsvc.store.lyrics_cache import CacheKey
 from lyrsvc.store.written_files import OwnFile
 
 NOW = datetime(2026, 1, 31, 14, 5, 6, tzinfo=UTC)
@@ -65,6 +68,15 @@ def a_moment(now: datetime = NOW, **policy: Any) -> Moment:
 def a_recording(title: str = "Tidewater", seconds: float | None = 200, **fields: Any) -> Recording:
     length = None if seconds is None else int(seconds * 1000)
     return Recording(**{"title": title, "artist": "Quillon Marsh", "duration_ms": length, **fields})
+
+
+def cache_key(recording: Recording) -> CacheKey:
+    """Give the key under which the lyrics of a recording are kept."""
+    return CacheKey(
+        artist_key=match_key(identity_artist(recording)),
+        title_key=match_key(recording.title),
+        duration_ms=recording.duration_ms or 0,
+    )
 
 
 def a_spot(stem: str = "01 Tidewater", **fields: Any) -> Spot:

@@ -71,6 +71,12 @@ class Demo:
         await send({"type": "http.response.body", "body": b"half", "more_body": True})
         raise ZeroDivisionError("a secret of the application")
 
+    async def pieces(self, scope, receive, send) -> None:
+        await start(send, 200, [(b"content-type", b"text/csv")])
+        for piece in (b"artist,title\r\n", b"a,b\r\n"):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
     async def stream(self, scope, receive, send) -> None:
         await start(send, 200, [(b"content-type", b"text/event-stream")])
         pump = asyncio.ensure_future(self._pump(send))

@@ -11,7 +11,8 @@ from lyrsvc.core.library import Library
 from lyrsvc.core.scan_run import ScanReport
 from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.library_registry import LibraryRegistry, Wanted
-from lyrsvc.services.scanning import ScanFlags, Scanner, ScanSetup
+from lyrsvc.services.renamed_sidecars import RenamedSidecars
+from lyrsvc.services.scanning import OnRenamed, ScanFlags, Scanner, ScanSetup
 from lyrsvc.store import counts, libraries, scan_listing
 from lyrsvc.store.database import Database
 
@@ -20,6 +21,9 @@ TABLES = ("scan_dirs", "scan_results", "work_items", "work_targets", "counts", "
 
 class Scans:
     """Whoever has a library scanned and looks at what came of it."""
+
+    follower: RenamedSidecars | None = None
+    on_renamed: OnRenamed = staticmethod(lambda *_: None)
 
     def __init__(self, db: Database, clock: FakeClock, root: Path) -> None:
         self.db, self.clock, self.root = db, clock, root
@@ -51,6 +55,8 @@ class Scans:
             setup=ScanSetup(**(setup or {})),
             terms=lambda now: Terms(now=now, chance=Random(1), output_dir="/nowhere"),
             wake=self._wake,
+            sidecars=self.follower,
+            on_renamed=self.on_renamed,
         )
         call.setdefault("started_by", "cli")
         return scanner.scan(library or self.library, flags=ScanFlags(**flags), **call)

@@ -64,8 +64,8 @@ class Classifying:
                 here.headers.append({name.lower(): value for name, value in self.headers.items()})
                 here.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
                 here.before()
+                here.spans.append((began, time.monotonic()))  # before the client can go on
                 self._send(here.status, here.scores)
-                here.spans.append((began, time.monotonic()))
 
             def _send(self, status: int, answer: Any) -> None:
                 body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()

@@ -27,15 +27,21 @@ class Served:
         self._log = home / f"serve-{time.monotonic_ns()}.log"
         self._words = words
         self._below = below  # a command that becomes the program, such as unshare
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes]
 
     def __enter__(self) -> "Served":
         program = [*self._below, sys.executable, "-m", "lyrsvc"]
         command = [*program, *self._words, "--listen", "127.0.0.1:0"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stderr=log, env=self.environ)
-        wait_until(lambda: self.address or self._process.poll() is not None, "it listens")
-        assert self.address, self.log
+        try:
+            wait_until(
+                lambda: self.address or self._process.poll() is not None, "it listens", limit_s=60
+            )
+            assert self.address, self.log
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -54,7 +60,7 @@ class Served:
 
     def get(self, path: str) -> tuple[int, bytes]:
         try:
-            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=30) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as refusal:
             with refusal:
@@ -74,7 +80,7 @@ class Served:
         return self._process.wait(timeout=10)
 
 
-def wait_until(holds: Callable[[], object], what: str, *, limit_s: float = 20) -> None:
+def wait_until(holds: Callable[[], object], what: str, *, limit_s: float = 60) -> None:
     end = time.monotonic() + limit_s
     while not holds():
         assert time.monotonic() < end, f"never: {what}"

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import errno
 import functools
+import gc
 import logging
 import os
 import signal
@@ -37,8 +38,12 @@ _LAST_S = 9.7
 """When the program ends after a signal, even if a thread still hangs."""
 _SWITCH_S = 0.001
 """How long a thread that computes keeps the interpreter from one that answers a request."""
-_MALLOPTS = {-8: 2, -3: 1024 * 1024, -1: 2 * 1024 * 1024}
+_MALLOPTS = {-8: 2, -3: 128 * 1024, -1: 2 * 1024 * 1024}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
+_GAPS_EVERY_S = 15.0
+_MANY_FILES = 2048
+_FEWEST_FILES = 64
+"""Open files: enough for every connection we admit, and those without which nothing works."""
 
 
 def serve(
@@ -58,9 +63,11 @@ def serve(
         stack.callback(app.close)
         entrances = _open_entrances(service.settings.server, app, certificates, stack)
         server = HttpServer(
-            entrances, limits=limits, on_started=lambda: _announce(entrances, notify_socket)
+            entrances, limits=limits, on_started=lambda: _begin(entrances, notify_socket)
         )
-        loops = {"certificates": certificates.keep_fresh} if certificates else {}
+        loops: dict[str, Callable[[], None]] = {"memory": functools.partial(close_gaps, stop)}
+        if certificates:
+            loops["certificates"] = certificates.keep_fresh
         told = functools.partial(notify, notify_socket, "STOPPING=1")
         with _signals(server, stop, told, reopen_log), Crew(service, stop, also=loops):
             server.run()
@@ -73,10 +80,42 @@ def give_memory_back() -> None:
     Left alone it has eight arenas for each core, each with its own gaps, and it learns to
     keep large blocks, such as the one that hashing a password takes.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    mallopt = _of_glibc("mallopt")
     if mallopt is not None:
         for option, value in _MALLOPTS.items():
             mallopt(option, value)
+
+
+def close_gaps(stop: threading.Event, *, every_s: float = _GAPS_EVERY_S) -> None:
+    """Give back now and then what lies free between blocks in use; glibc never does by itself."""
+    trim = _of_glibc("malloc_trim")
+    while trim is not None and not stop.wait(every_s):
+        trim(0)
+
+
+def _of_glibc(name: str) -> Callable[..., int] | None:
+    """Give a function of the C library, where that has it."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files as far as we may; refuse to start where it is hopeless."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or allowed >= _MANY_FILES:
+        return
+    wanted = _MANY_FILES if most == resource.RLIM_INFINITY else min(most, _MANY_FILES)
+    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        allowed = wanted
+    if allowed < _FEWEST_FILES:
+        raise Refused(
+            f"this process may have only {allowed} files open; allow it {_MANY_FILES} "
+            "(ulimit -n, LimitNOFILE= of the unit, --ulimit nofile= of the container)"
+        )
 
 
 def _open_entrances(
@@ -98,6 +137,13 @@ def _open_entrances(
     tls_port = listening.getsockname()[1]
     door = PlainDoor(app, tls_port=tls_port, base_path=server.base_path)
     return [behind_tls, Entrance(socket=plain, app=door)]
+
+
+def _begin(entrances: Sequence[Entrance], notify_socket: str) -> None:
+    # What is there by now stays: to look for garbage in it would hold up every request.
+    gc.collect()
+    gc.freeze()
+    _announce(entrances, notify_socket)
 
 
 def _announce(entrances: Sequence[Entrance], notify_socket: str) -> None:

@@ -8,6 +8,7 @@ from random import SystemRandom
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.runtime import realign_policy
+from lyrsvc.services.library_lock import Lease
 from lyrsvc.services.reactive_realign import Reaction, ReactiveRealign
 from lyrsvc.services.rename_cases import RenameTerms
 from lyrsvc.services.renaming import Renamer
@@ -37,6 +38,13 @@ class Following:
             self.realign.scanned(library)
         else:
             self.realign.touch(library, [below])
+
+    def renamed(
+        self, library: Library, below: Path | None, directories: Iterable[Path], lease: Lease
+    ) -> None:
+        """Hear of directories with renamed audio, before what lacks words there is queued."""
+        if self.realign is not None:
+            self.realign.follow(library, below, directories, lease)
 
     def wake(self) -> None:
         """Let everybody notice at once that the program stops."""

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lyrsvc.core.orphans import RealignPolicy
+    from lyrsvc.files.atomic import Announce
     from lyrsvc.services.enqueueing import Terms
     from lyrsvc.services.listening import Listening
-    from lyrsvc.services.scanning import OnScanned, Scanner
+    from lyrsvc.services.scanning import OnRenamed, OnScanned, Scanner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ def build(settings: Settings, *, clock: Clock) -> Runtime:
     )
 
 
-def build_scanner(
+def build_scanner(  # noqa: PLR0913 - one keyword for each thing a caller may say
     settings: Settings,
     *,
     db: Database,
@@ -67,10 +68,25 @@ def build_scanner(
     terms: "Callable[[datetime], Terms] | None" = None,
     wake: Callable[[], None] = lambda: None,
     on_scanned: "OnScanned" = lambda _library, _below: None,
+    on_renamed: "OnRenamed" = lambda _library, _below, _directories, _lease: None,
+    announce: "Announce | None" = None,
 ) -> "Scanner":
     """Wire what scans libraries; without ``terms`` those of the settings hold."""
-    from lyrsvc.services.scanning import Scanner, ScanSetup
+    from random import SystemRandom
 
+    from lyrsvc.services.renamed_sidecars import RenamedSidecars
+    from lyrsvc.services.scanning import Scanner, ScanSetup
+    from lyrsvc.services.serve_backup import NAME as BACKUP_NAME
+
+    sidecars = None
+    if settings.db.path is not None:
+        sidecars = RenamedSidecars(
+            db,
+            clock=clock,
+            chance=SystemRandom(),
+            backup=settings.db.path.parent / BACKUP_NAME,
+            announce=announce,
+        )
     return Scanner(
         db,
         clock=clock,
@@ -84,6 +100,8 @@ def build_scanner(
         terms=terms or enqueue_terms(settings, version=lambda: stored_set_version(settings, db=db)),
         wake=wake,
         on_scanned=on_scanned,
+        on_renamed=on_renamed,
+        sidecars=sidecars,
     )
 
 
@@ -115,11 +133,15 @@ def stored_set_version(settings: Settings, *, db: Database) -> int:
     from lyrsvc.core.provider_set import provider_set_version
     from lyrsvc.store import meta
 
-    chosen = settings.providers
     with db.read() as tx:
         stored = meta.provider_set_version(tx)
-    lanes = list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))
-    return provider_set_version(lanes) if stored is None else stored
+    return provider_set_version(lane_names(settings)) if stored is None else stored
+
+
+def lane_names(settings: Settings) -> list[str]:
+    """Name the lanes to ask in their order, each once."""
+    chosen = settings.providers
+    return list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))
 
 
 def operator_token(settings: Settings, source: str) -> Tokens:
@@ -137,8 +159,6 @@ def build_lookup(
     remember: Callable[[str], Memory] = lambda _lane: LaneMemory(),
 ) -> Lookup:
     """Wire the lanes that the settings name, in their order; each remembers its state."""
-    chosen = settings.providers
-    names = dict.fromkeys((chosen.primary, *chosen.fallback_order))
     connections = Connections(version=__version__, now=clock.now)
     env = lane_registry.HouseEnv(
         version=__version__,
@@ -152,7 +172,7 @@ def build_lookup(
         return Upstream(connections, pace=pace, settled=settled)
 
     lanes = []
-    for declared in lane_registry.find_lanes(names):
+    for declared in lane_registry.find_lanes(lane_names(settings)):
         values = _section(settings, declared.name)
         active = _is_active(tokens) if declared.needs_token else _always
         lanes.append(
@@ -268,7 +288,7 @@ def _manners(
     own = values.get("cooldown_seconds")
     return Manners(
         cooldown=timedelta(seconds=api.cooldown if own is None else own),
-        from_end=lane.name == "lrclib",
+        from_end=lane.from_end,
         rest=_rest_policy(settings),
         token_source=getattr(tokens, "source", "") if lane.needs_token else "",
     )

@@ -1,9 +1,10 @@
 """The composition root of the running service: everything ``serve`` needs, wired once."""
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from random import SystemRandom
 from types import TracebackType
 
 from lyrsvc import admitting, following, fronting, runtime, surveying
-from lyrsvc.core.errors import ConfigError
+from lyrsvc.core.errors import ConfigError, Refused
 from lyrsvc.core.ports import Clock, Tokens
 from lyrsvc.core.redaction import Redactor
 from lyrsvc.core.settling import Settled
@@ -55,6 +56,7 @@ from lyrsvc.settings.sections import Settings
 from lyrsvc.store.database import Database
 from lyrsvc.surveying import Onlookers
 
+_LOG = logging.getLogger("lyrsvc.serve")
 _MINUTE_S = 60.0
 
 
@@ -64,7 +66,6 @@ class Surroundings:
 
     ``stop`` ends every wait; ``redactor`` is told each secret, so that no log line shows
     it; ``log_memory`` holds the latest lines, ``scan_mode`` is that of scheduled scans.
-    ``on_settled`` is told of every item afterwards.
     """
 
     clock: Clock
@@ -72,7 +73,6 @@ class Surroundings:
     redactor: Redactor = field(default_factory=Redactor)
     log_memory: LogMemory | None = None
     scan_mode: FetchMode = FetchMode.NORMAL
-    on_settled: Callable[[Settled], None] = lambda _settled: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,9 +94,10 @@ class Service(fronting.Front, fronting.Workings, Runtime):
         self.flush()
 
     def flush(self) -> None:
-        """Write down what was noted: uses of keys, moved sessions, the last webhook."""
+        """Write down what was noted: uses of keys, moved sessions, the last webhook, floods."""
         self.access.flush()
         self.webhooks.flush()
+        self.audit.flush()
 
     def __exit__(
         self,
@@ -105,6 +106,7 @@ class Service(fronting.Front, fronting.Workings, Runtime):
         trace: TracebackType | None,
     ) -> None:
         self.lookup.close()
+        self.audit.close()
         super().__exit__(kind, error, trace)
 
 
@@ -170,12 +172,24 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
             wake=lambda: worker.wake(),
             record=record.run,
             on_scanned=lambda library, below: follow.scanned(library, below),
+            on_renamed=lambda *what: follow.renamed(*what),
         ),
     )
     announcer = Announcer(clock=clock, on_first=lambda: front.noticer.start())
     desk = _desk(settings, db, clock, announce=survey.announce)
-    around = replace(around, on_settled=announcer.tell_outcome)
-    worker = _worker(base, lookup, around, desk=desk, steady=steady, owner=owner)
+    slots = Slots(
+        owner=owner,
+        remote=settings.server.worker_slots,
+        poll_s=float(work_interval_s(settings)),
+    )
+    worker = _worker(
+        base,
+        lookup,
+        desk,
+        slots=slots,
+        steady=steady,
+        on_settled=lambda settled: announcer.tell_outcome(settled.item),
+    )
     on_token += [upkeep.follow_lanes, worker.wake]
     webhooks = WebhookMemory(db, clock=clock)
     intake = Intake(
@@ -235,7 +249,7 @@ def _tokens(
     """Give the default provider's token; where nobody needs one, none is looked for."""
     settings, source = loaded.settings, loaded.source("api.token")
     chosen = settings.providers
-    if DefaultProv.name not in (chosen.primary, *chosen.fallback_order):
+    if DefaultProv.name not in runtime.lane_names(settings):
         return runtime.operator_token(settings, source)
     identity = identity_of(chosen.defaultprov.base_url, chosen.defaultprov.app_id)
 
@@ -255,21 +269,30 @@ def _tokens(
 def _bootstrap(settings: Settings, tokens: Tokens, lanes: tuple[Lane, ...]) -> Callable[[], None]:
     lane = next((lane for lane in lanes if lane.name == DefaultProv.name), None)
     if lane is None or not isinstance(tokens, ProviderToken):
-        return lambda: None
+        return partial(_warn_unless_active, lanes)
     pair = settings.providers.defaultprov
     return partial(tokens.obtain, partial(mint_token, lane.http, pair.base_url, pair.app_id))
+
+
+def _warn_unless_active(lanes: tuple[Lane, ...]) -> None:
+    """Say what would help where no lane can be asked and nobody will get it a credential."""
+    try:
+        runtime.require_active(lanes)
+    except Refused as error:
+        _LOG.warning("%s", error)
 
 
 def _worker(
     base: Runtime,
     lookup: Lookup,
-    around: Surroundings,
-    *,
     desk: TargetDesk,
+    *,
+    slots: Slots,
     steady: Steady,
-    owner: str,
+    on_settled: Callable[[Settled], None],
 ) -> Worker:
-    settings, db, clock, chance = base.settings, base.db, around.clock, SystemRandom()
+    settings, db, clock, chance = base.settings, base.db, base.clock, SystemRandom()
+    owner = slots.owner
     policy = _wait_policy(settings)
     output = settings.output
     keeper = LeaseKeeper(db, owner=owner, clock=clock, chance=chance, steady=steady, policy=policy)
@@ -289,21 +312,17 @@ def _worker(
         clock=clock,
         chance=chance,
         policy=policy,
-        on_settled=around.on_settled,
+        on_settled=on_settled,
     )
     return Worker(
         db,
         items,
-        gate=Gate(lookup.lanes, steady=steady, is_stopping=around.stop.is_set),
+        gate=Gate(lookup.lanes, steady=steady, is_stopping=lambda: clock.wait(0.0)),
         keeper=keeper,
         steady=steady,
         clock=clock,
         chance=chance,
-        slots=Slots(
-            owner=owner,
-            remote=settings.server.worker_slots,
-            poll_s=float(work_interval_s(settings)),
-        ),
+        slots=slots,
     )
 
 

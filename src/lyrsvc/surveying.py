@@ -16,7 +16,7 @@ from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.housekeeping import Record
 from lyrsvc.services.library_lock import LibraryBusy
-from lyrsvc.services.scanning import OnScanned, Scanner
+from lyrsvc.services.scanning import OnRenamed, OnScanned, Scanner
 from lyrsvc.services.scheduler import ScanAll, Scheduler, WindowMemory, scan_each
 from lyrsvc.services.sub_scanning import SubScans
 from lyrsvc.services.watched_roots import WatchedRoots
@@ -43,6 +43,7 @@ class Onlookers:
     wake: Callable[[], None] = lambda: None
     record: Record = lambda _name, work: work()
     on_scanned: OnScanned = lambda _library, _below: None
+    on_renamed: OnRenamed = lambda _library, _below, _directories, _lease: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +117,8 @@ def build(
         terms=terms,
         wake=onlookers.wake,
         on_scanned=onlookers.on_scanned,
+        on_renamed=onlookers.on_renamed,
+        announce=lambda path: watcher.announce(path) if watcher else None,
     )
 
     def every_library() -> Sequence[Library]:

@@ -1,5 +1,6 @@
 """A real browser in front of a real server with a filled database."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,8 +54,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, upstream: StandIn) -> Iterato
 
 
 def _is_at_rest(served: Served) -> bool:
-    listed = served.run("queue", "list", "--json").stdout
-    return '"status":"done"' in listed.replace(" ", "") and "processing" not in listed
+    listed = served.run("queue", "list", "--json", "--limit", "0").stdout
+    statuses = {item["status"] for item in json.loads(listed)}
+    return "done" in statuses and statuses.isdisjoint(("pending", "processing"))
 
 
 @pytest.fixture(scope="session")

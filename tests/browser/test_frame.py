@@ -30,6 +30,7 @@ PAGES = (
     "/settings?tab=raw",
     "/settings/keys",
     "/settings/account",
+    "/api/docs",
 )
 
 
@@ -41,7 +42,7 @@ def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(visit, path):
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         assert visit.violations() == []
-    for width in (1440, 390):
+    for width in (1440, 390, 320):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert visit.violations() == []

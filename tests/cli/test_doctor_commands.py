@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -229,6 +230,33 @@ def test_wrong_counts_are_corrected_and_told(filled):
     assert found(done)["counts"]["state"] == "warn"
     assert "ERROR" in done.err
     assert found(filled.run("doctor", "--json"))["counts"]["state"] == "ok"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_directory_that_may_not_be_entered_is_told_in_words_and_no_check_is_left_out(filled):
+    usual = found(filled.run("doctor", "--json"))  # all imports done before the fork
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        top.chmod(0o777)
+        (top / "closed" / "state").mkdir(parents=True)
+        (top / "closed").chmod(0o700)
+        filled.environ |= {"HOME": name, "LYRSVC_CONFIG": ""}
+        filled.environ["LYRSVC_DB_PATH"] = str(top / "closed" / "state" / "x.db")
+        child = os.fork()
+        if child == 0:
+            os.setgid(1234)
+            os.setuid(1234)
+            done = filled.run("doctor", "--json")
+            (top / "out").write_text(done.out)
+            os._exit(done.code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+        rows = {row["check"]: row for row in json.loads((top / "out").read_text())}
+    assert not [row for row in rows.values() if "Errno" in row["detail"]]
+    for check in ("database directory", "database file", "key file", "key", "database"):
+        assert rows[check]["state"] == "fail"
+        assert "permission denied" in rows[check]["detail"]
+        assert rows[check]["remedy"]
+    assert {"token", "classifier", "listener", "time zone"} <= rows.keys() & usual.keys()
 
 
 @pytest.mark.parametrize("harm", ["foreign", "newer", "older", "torn"])

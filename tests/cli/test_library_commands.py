@@ -135,6 +135,9 @@ def test_an_unknown_library_is_named_with_those_that_are_known(shell, music):
         done = shell.run("library", *words)
         assert done.code == 1
         assert 'no library "nope"; known: music' in done.err
+    done = shell.run("library", "remove", "n\udcffpe")  # typed in another encoding
+    assert done.code == 1
+    assert 'no library "n\\xffpe"; known: music' in done.err
 
 
 def test_digits_mean_an_id_or_a_name_but_not_two_libraries(shell, tmp_path):
@@ -146,6 +149,17 @@ def test_digits_mean_an_id_or_a_name_but_not_two_libraries(shell, tmp_path):
     assert '"2" fits several libraries: 1 "2", 2 "x"; say 1 or "x"' in done.err
     assert shell.run("library", "remove", "x", "--yes").code == 0
     assert shell.run("library", "remove", "1", "--yes").code == 0
+
+
+def test_libraries_named_after_each_others_ids_can_still_be_told_apart(shell: Shell, tmp_path):
+    for name in "21":
+        (tmp_path / name).mkdir()
+        shell.run("library", "add", str(tmp_path / name), "--name", name)
+    done = shell.run("library", "remove", "1")
+    assert done.code == 1
+    assert '"1" fits several libraries: 1 "2", 2 "1"; say 01 or 02' in done.err
+    assert shell.run("library", "remove", "01", "--json").json["library"] == "2"
+    assert shell.run("library", "remove", "02", "--json").json["library"] == "1"
 
 
 def test_changes_can_be_had_as_json(shell, music):

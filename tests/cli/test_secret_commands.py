@@ -80,6 +80,7 @@ def test_the_first_set_makes_directories_database_and_key(shell: Shell):
         ("  tok \n", "tok"),
         ("two words\n", "two words"),
         ("tök-ß\n", "tök-ß"),
+        ("\ufefftok\r\n", "tok"),  # a file of Windows' editor
     ],
 )
 def test_a_piped_value_loses_its_line_break_and_what_the_setting_trims(shell: Shell, typed, kept):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lyrsvc.core.cleaning import clean, clean_line, clean_text
+from lyrsvc.core.cleaning import clean, clean_line, clean_lines
 from lyrsvc.core.lrc import read_lrc
 from lyrsvc.core.lyrics import Candidate, Cue, Matched, Word
 
@@ -31,7 +31,13 @@ def cleaned(plain=None, cues=(), **fields):
     ],
 )
 def test_characters_entities_and_blanks(text, expected):
-    assert clean_text(text) == expected
+    assert "\n".join(clean_lines(text)) == expected
+
+
+def test_what_was_cleaned_is_not_cleaned_again():
+    once = cleaned("&amp;lt; go\nback", cues=[Cue(1000, "&amp;amp; go")])
+    assert (once.plain, once.cues[0].text) == ("&lt; go\nback", "&amp; go")
+    assert clean(once) is once
 
 
 def test_a_closing_notice_goes_and_entities_are_decoded():
@@ -60,7 +66,7 @@ def test_a_closing_notice_goes_and_entities_are_decoded():
     ],
 )
 def test_forms_of_the_notice(notice):
-    assert clean_text(f"one\ntwo\n{notice}") == "one\ntwo"
+    assert clean_lines(f"one\ntwo\n{notice}") == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_forms_of_the_notice(notice):
     ],
 )
 def test_censored_words_and_dots_are_no_notice(text):
-    assert clean_text(text) == text
+    assert "\n".join(clean_lines(text)) == text
 
 
 @pytest.mark.spec("P-53")

@@ -12,6 +12,7 @@ from lyrsvc.core.item import (
     WAITING,
     Event,
     Fate,
+    OwnTags,
     Priority,
     Result,
     Status,
@@ -98,6 +99,23 @@ def test_an_item_asks_lanes_as_it_was_tagged():
     assert (recording.duration_ms, str(recording.source_path)) == (2000, "/music/1.flac")
     assert an_item().recording.isrcs == ()
     assert an_item().recording.duration_ms is None
+
+
+def test_an_answer_is_judged_with_the_tags_of_the_file_it_is_to_stand_beside():
+    item = an_item(album="First", album_artist="Ana Rue", isrc="GBAYE0601498", mbid="m-1")
+    own = OwnTags(album="Second", isrc="USRC17607839,USRC17607840", low_confidence=True)
+    recording = item.recording_for(a_target(tags=own))
+    assert (recording.album, recording.album_artist, recording.mbid) == ("Second", "", None)
+    assert recording.isrcs == ("USRC17607839", "USRC17607840")
+    assert recording.low_confidence
+    assert item.recording_for(a_target()).album == "First"
+
+
+def test_a_question_fills_the_gaps_of_a_file_from_its_copies():
+    item = an_item(album="First", album_artist="Ana Rue", isrc="GBAYE0601498", mbid="m-1")
+    question = item.question_for(a_target(tags=OwnTags(album="Second")))
+    assert (question.album, question.album_artist) == ("Second", "Ana Rue")
+    assert (question.isrcs, question.mbid) == (("GBAYE0601498",), "m-1")
 
 
 def test_after_fifty_urgent_items_in_a_row_another_gets_its_turn():

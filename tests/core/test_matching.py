@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from lyrsvc.core.comparison import clean_isrcs, compare, same_album
+from lyrsvc.core.comparison import compare, same_album
+from lyrsvc.core.isrc import read_isrcs
 from lyrsvc.core.lyrics import Matched, Quality
 from lyrsvc.core.matching import ROWS, judge_match, rank
 from lyrsvc.core.recording import Recording
@@ -240,8 +241,8 @@ def test_a_length_that_is_missing_or_not_positive_is_unknown(duration_ms):
 
 def test_only_well_formed_isrcs_count():
     isrcs = ["zz-wmk-26-00001", "ZZ WMK 26 00002", "N/A", "", "ZZWMK26000011"]
-    assert clean_isrcs(isrcs) == {"ZZWMK2600001", "ZZWMK2600002"}
-    assert clean_isrcs(["ZZWMK2600001; ZZWMK2600002"]) == {"ZZWMK2600001", "ZZWMK2600002"}
+    assert set(read_isrcs(isrcs)) == {"ZZWMK2600001", "ZZWMK2600002"}
+    assert read_isrcs(["ZZWMK2600001; ZZWMK2600002"]) == ("ZZWMK2600001", "ZZWMK2600002")
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,12 @@ def test_metrics_through_a_declared_local_proxy_are_for_this_machine_only():
     assert not standing(PROXIED, "127.0.0.1", ("x-forwarded-for", "unknown")).may_scrape
 
 
+@pytest.mark.parametrize("hops", ["10.0.0.2", "127.0.0.1, 10.0.0.2", "10.0.0.2, 127.0.0.1"])
+def test_another_declared_proxy_is_not_this_machine_and_reads_no_metrics(hops):
+    assert not standing(PROXIED, "127.0.0.1", ("x-forwarded-for", hops)).may_scrape
+    assert not standing(PROXIED, "10.0.0.2").may_scrape
+
+
 @pytest.mark.seed("S-107")
 def test_tls_is_believed_of_the_listener_and_of_a_declared_proxy_only():
     https = ("x-forwarded-proto", "HTTPS, http")

@@ -12,7 +12,6 @@ from lyrsvc.core.scripts import (
     foreign_share,
     is_credit,
     judge_script,
-    letter_scripts,
     main_script,
     script_of,
     without_credits,
@@ -159,8 +158,6 @@ def test_the_share_counts_letters_alone():
     assert foreign_share(["abc", "где"], ["latin", "CYRILLIC"]) == 0
 
 
-def test_scripts_of_names():
-    assert letter_scripts("Кино 2 feat. ა!") == {"Cyrillic", "Latin", "Georgian"}
-    assert letter_scripts("!?") == frozenset()
+def test_the_main_script_has_more_than_half_of_the_letters():
     assert main_script("aaaжж") == "Latin"
     assert main_script("aaжж") is None

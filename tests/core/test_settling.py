@@ -232,6 +232,27 @@ def test_t9_what_came_meanwhile_is_run_again_at_once():
     assert end.item.ready_key is not None
 
 
+@pytest.mark.parametrize(("others", "event"), [((), Event.PARK), ((a_target(id=2),), Event.RERUN)])
+def test_what_was_found_for_a_file_that_is_gone_is_kept_and_credits_no_lane_twice(others, event):
+    gone = an_end(1, TargetResult.GONE, status=TargetStatus.PARKED)
+    ending = Ending(outcome=served(), targets=(gone,), attempts=FOUND.answers)
+    item = a_claimed(rerun=bool(others), resume=FOUND)
+    end = settle(item, [a_target(), *others], ending, a_moment())
+    assert (end.event, end.item.resume) == (event, replace(FOUND, answers=()))
+
+
+def test_t9_a_target_that_was_moved_since_its_audio_was_missed_is_gone_through_again():
+    moved = a_target(source_path="/music/new.flac")
+    gone = an_end(1, TargetResult.GONE, status=TargetStatus.PARKED)
+    ending = Ending(outcome=None, targets=(replace(gone, gone_from="/music/old.flac"),))
+    end = settle(a_claimed(), [moved], ending, a_moment())
+    assert (end.event, end.targets) == (Event.RERUN, (moved,))
+    assert end.item.ready_key is not None
+
+    ending = Ending(outcome=None, targets=(replace(gone, gone_from="/music/new.flac"),))
+    assert settle(a_claimed(), [moved], ending, a_moment()).event is Event.PARK
+
+
 def test_t9_a_mode_raised_meanwhile_leaves_the_target_open():
     raised = a_target(mode=FetchMode.UPDATE)
     ending = Ending(outcome=served(), targets=(an_end(1),))

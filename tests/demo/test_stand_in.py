@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 from contextlib import suppress
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -13,7 +13,7 @@ from lyrsvc.demo.classifier_wire import MODEL_VERSION
 from lyrsvc.demo.orders import Mode
 from lyrsvc.demo.song import Song
 from lyrsvc.demo.songs import SONGS
-from lyrsvc.demo.stand_in import StandIn, run_stand_in
+from lyrsvc.demo.stand_in import StandIn
 
 SONG = SONGS[0]
 LYRICS = "/ws/1.1/macro.subtitles.get"
@@ -344,22 +344,3 @@ def test_a_song_with_the_same_names_takes_the_place_of_the_old_one(stand_in, ask
     stand_in.add_song(Song(title=SONG.title, artist=SONG.artist, album=SONG.album, mode=Mode.MISS))
 
     assert matcher(ask.lyrics()[1])["header"]["status_code"] == 404
-
-
-def test_it_runs_in_the_foreground_until_interrupted(monkeypatch):
-    said: list[str] = []
-
-    def interrupt(self, timeout=None):
-        raise KeyboardInterrupt
-
-    def say(text):
-        said.append(text)
-        if len(said) == 1:
-            assert Client(text)("GET", f"/api/search?q={quote('weir')}")[0] == 200
-            monkeypatch.setattr(threading.Event, "wait", interrupt)
-        else:
-            monkeypatch.undo()
-
-    run_stand_in(say)
-
-    assert said[1:] == ["stopped"]

@@ -16,7 +16,7 @@ from raw_servers import RawServers
 from scored import VERSION, Classifying, score_maps
 
 WAV = wrap_pcm(bytes(3200))
-QUICK = ClassifierLimits(classify_s=0.6, health_s=0.4)
+IMPATIENT = ClassifierLimits(classify_s=0.6, health_s=0.4)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def server():
 
 @pytest.fixture
 def ask(server, clock):
-    return Classifier(server.url, user_agent="lyrsvc/9", clock=clock, limits=QUICK)
+    return Classifier(server.url, user_agent="lyrsvc/9", clock=clock)
 
 
 def test_the_samples_are_sent_as_a_form_with_one_wav(ask, server):
@@ -44,7 +44,7 @@ def test_the_samples_are_sent_as_a_form_with_one_wav(ask, server):
 
 @pytest.mark.parametrize("tail", ["/", "///", "/behind/a/prefix", "/behind/a/prefix/"])
 def test_the_address_may_end_in_a_slash_or_have_a_path(server, clock, tail):
-    asked = Classifier(server.url + tail, user_agent="t", clock=clock, limits=QUICK)
+    asked = Classifier(server.url + tail, user_agent="t", clock=clock)
     assert asked.classify(WAV) == score_maps()
     assert asked.model_version() == VERSION
 
@@ -152,7 +152,7 @@ def test_an_answer_over_a_mebibyte_is_refused(ask, server):
 @pytest.mark.spec("E-65")
 def test_a_refused_connection_is_a_fault_without_an_address(clock):
     address = f"http://127.0.0.1:{free_port()}"
-    asked = Classifier(address, user_agent="t", clock=clock, limits=QUICK)
+    asked = Classifier(address, user_agent="t", clock=clock)
     with pytest.raises(Transient) as caught:
         asked.classify(WAV)
     assert "127.0.0.1" not in str(caught.value)
@@ -184,7 +184,7 @@ def slowly(answer: bytes):
 )
 def test_an_answer_fed_byte_by_byte_ends_at_the_deadline(raw_server, clock, answer):
     url = raw_server(slowly(answer))
-    asked = Classifier(url, user_agent="t", clock=clock, limits=QUICK)
+    asked = Classifier(url, user_agent="t", clock=clock, limits=IMPATIENT)
     began = time.monotonic()
     with pytest.raises(Transient) as caught:
         asked.classify(WAV)
@@ -204,7 +204,7 @@ def test_an_answer_fed_byte_by_byte_ends_at_the_deadline(raw_server, clock, answ
 )
 def test_whatever_is_wrong_on_the_wire_is_a_fault_of_the_classifier(raw_server, clock, answer):
     url = raw_server(lambda conn: conn.sendall(answer))
-    asked = Classifier(url, user_agent="t", clock=clock, limits=QUICK)
+    asked = Classifier(url, user_agent="t", clock=clock)
     with pytest.raises(LaneError):
         asked.classify(WAV)
 

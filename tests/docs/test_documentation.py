@@ -197,6 +197,26 @@ def test_the_rooms_that_the_architecture_names_exist():
     assert unknown == []
 
 
+def test_the_tables_of_the_architecture_name_every_module_and_no_other():
+    page = read_document(ROOT / "docs" / "architecture.md")
+    tables = {number for number, line in page.prose if line.startswith("|")}
+    begin = next(number for number, line in page.prose if line.startswith("## Rooms of"))
+    end = next(number for number, line in page.prose if line.startswith("## Journeys"))
+    spans = [(number, span) for number, span in page.spans if number in tables and number < end]
+    stems = {path.stem for path in modules() if not path.stem.startswith("__")}
+    patterns = {span.removesuffix(".py") for _, span in spans}
+    names = [
+        (number, span)
+        for number, span in spans
+        if number > begin and re.fullmatch(r"[a-z0-9_*]+", span) and span != "doctor"
+    ]
+
+    assert [
+        stem for stem in sorted(stems) if not any(fnmatch.filter([stem], p) for p in patterns)
+    ] == []
+    assert [place for place in names if not fnmatch.filter(stems, place[1])] == []
+
+
 def test_every_document_is_in_the_index():
     index = read_document(ROOT / "docs" / "README.md")
     linked = {(index.path.parent / target.partition("#")[0]).resolve() for _, target in index.links}

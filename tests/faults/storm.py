@@ -302,6 +302,7 @@ class Storm:
             self._wait_for_rest("after the storm")
             for temp in self.temps():
                 os.utime(temp, (0, 0))  # an hour has passed since
+                os.utime(temp.parent)  # and what was listed before is not relied on any more
             while not any(tune.suffix == ".lrc" for tune in self._name(life)):
                 pass  # whoever writes into a directory clears it
             for words in (("realign", "--yes"), ("scan",)):

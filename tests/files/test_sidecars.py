@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from devtools.system_tools import TOOLS
+from file_facts import touched
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.lrc import read_header
 from lyrsvc.core.lrc_output import HeaderFacts
@@ -132,7 +133,7 @@ def shelf(tmp_path, clock):
     ],
 )
 def test_a_result_is_written_next_to_the_audio_which_stays_as_it_is(shelf, quality, name, kind):
-    before = shelf.audio.stat()
+    before = touched(shelf.audio)
     report = shelf.write(quality)
     (file,) = report.files
     path = shelf.directory / name
@@ -144,7 +145,7 @@ def test_a_result_is_written_next_to_the_audio_which_stays_as_it_is(shelf, quali
     )
     assert file.sha256 == content_hash(path.read_bytes())
     assert shelf.content() == {name: files_of(quality)[0].data}
-    assert shelf.audio.stat() == before
+    assert touched(shelf.audio) == before
     assert shelf.announced[-1] == path
 
 
@@ -477,10 +478,10 @@ def test_what_is_no_regular_file_is_neither_read_nor_replaced(shelf, make):
         path.symlink_to(precious)
         if make == "link":
             precious.write_bytes(OLD_LRC)
-    before = path.lstat()
+    before = touched(path)
     for mode in (NORMAL, UPGRADE, UPDATE):
         assert shelf.write(Quality.SYNCED, mode, stateless=True).kind is Kind.LRC
-    assert path.lstat() == before
+    assert touched(path) == before
     if make == "link":
         shelf.write(Quality.UNSYNCED, FORCE)
         shelf.write(Quality.SYNCED, FORCE)

@@ -2,12 +2,14 @@
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lyrsvc.files import stem_index
 from lyrsvc.files.pairing import Sidecars
 from lyrsvc.files.sidecars import find_sidecars
 from lyrsvc.files.stem_index import KEPT_DIRECTORIES, DirectoryIndexes, StemIndex
@@ -58,6 +60,19 @@ def test_an_unchanged_directory_is_listed_once(tmp_path: Path, monkeypatch: pyte
     assert indexes.find(tmp_path, "a") == Sidecars(lrc="a.lrc")
     assert indexes.find(tmp_path, "b") == Sidecars()
     assert listings.number == 1
+
+
+def test_a_directory_is_listed_again_after_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    shown: list[str] = []
+    indexes = DirectoryIndexes(tidy=lambda path: shown.append(path.name))
+    (tmp_path / ".leftover.tmp").touch()
+    indexes.find(tmp_path, "a")
+    indexes.find(tmp_path, "a")
+    assert shown == [".leftover.tmp"]
+    now_s = time.monotonic()
+    monkeypatch.setattr(stem_index.time, "monotonic", lambda: now_s + stem_index.KEPT_S)
+    indexes.find(tmp_path, "a")
+    assert shown == [".leftover.tmp"] * 2
 
 
 def test_our_own_changes_cost_no_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -23,7 +23,7 @@ class Pouring:
     def __init__(self, address: str, key: str) -> None:
         self._address, self._key = address, key
         self._stop = threading.Event()
-        self._begun = time.monotonic()
+        self.begun = time.monotonic()
         self._numbers = iter(range(10_000_000))
         self._lock = threading.Lock()
         self.acknowledged: list[str] = []
@@ -39,14 +39,13 @@ class Pouring:
         self._stop.set()
         for thread in self._threads:
             thread.join()
-        self.seconds = time.monotonic() - self._begun
 
     def _pour(self) -> None:
         connection = http.client.HTTPConnection(self._address, timeout=10)
         while not self._stop.is_set():
             with self._lock:
                 number = next(self._numbers)
-            self._stop.wait(max(0.0, self._begun + number / PER_SECOND - time.monotonic()))
+            self._stop.wait(max(0.0, self.begun + number / PER_SECOND - time.monotonic()))
             try:
                 self._send(connection, f"Song {number:06}")
             except OSError as error:
@@ -83,14 +82,15 @@ def test_a_backup_under_load_holds_every_acknowledged_item_and_disturbs_no_call(
         key = served.run("keys", "create", "--name", "lidarr").stdout.strip()
         with Pouring(served.address, key) as pouring:
             wait_until(lambda: len(pouring.acknowledged) >= PER_SECOND, "calls are answered")
-            before = list(pouring.acknowledged)
+            before, begun = list(pouring.acknowledged), time.monotonic()
             made = served.run("backup", "-o", str(file), "--json")
             assert made.returncode == 0, made.stderr
-            after = len(pouring.acknowledged)
+            after, ended = len(pouring.acknowledged), time.monotonic()
             wait_until(lambda: len(pouring.acknowledged) >= after + 50, "calls go on")
         assert pouring.refused == []
-        assert after > len(before)  # the load never stopped
-        assert len(pouring.acknowledged) / pouring.seconds > PER_SECOND * 0.7
+        alone_per_s = len(before) / (begun - pouring.begun)
+        beside_per_s = (after - len(before)) / (ended - begun)
+        assert beside_per_s > alone_per_s / 3  # the load went on, on whatever machine this is
         assert served.stop() == 0
     assert json.loads(made.stdout)["files"][0] == "database"
     elsewhere = {"LYRSVC_DB_PATH": str(tmp_path / "other" / "y.db"), "HOME": str(tmp_path / "h")}

@@ -32,6 +32,32 @@ def test_an_answer_that_cannot_be_written_is_a_failure_in_one_line(tmp_path, wor
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.skipif(not FULL.exists(), reason="no full device here")
+@pytest.mark.parametrize("words", ["config list", "config list --json", "doctor"])
+def test_a_listing_that_finds_no_room_says_so_and_nothing_of_an_accident(tmp_path, words):
+    done = run(tmp_path, words, f">{FULL}", PYTHONUNBUFFERED="1")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["lyrsvc: cannot write the answer: no space left on device"]
+
+
+def test_a_current_directory_that_is_gone_is_told_in_one_line(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"cd {gone}; rmdir {gone}; exec {sys.executable} -m lyrsvc queue list"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "lyrsvc: the current directory cannot be used (no such file or directory); "
+        "change to another one\n"
+    )
+
+
 @pytest.mark.parametrize("words", ["--version", "queue list", "keys create --name x"])
 @pytest.mark.parametrize("ending", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_a_stream_that_is_closed_beforehand_leads_nowhere(tmp_path, words, ending):

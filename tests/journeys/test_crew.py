@@ -18,7 +18,7 @@ def house(tmp_path, stand_in):
     return House(tmp_path, SystemClock(stop), stand_in.url, stop)
 
 
-def until(look, seconds: float = 10.0):
+def until(look, seconds: float = 60.0):
     ends = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < ends
@@ -45,14 +45,14 @@ def test_a_token_that_arrives_sets_the_worker_to_work(house, stand_in):
 
 
 def test_several_slots_work_at_the_same_time(house, stand_in):
-    stand_in.set_mode("slow", seconds=0.6)
+    stand_in.set_mode("slow", seconds=2.0)
     with house.running(PROVIDER_TOKEN="operators-own", LYRSVC_WORKER_SLOTS="4") as run:
         for number in range(4):
             run.enqueue(f"Song {number}")
         with Crew(run.service, house.stop):
             until(lambda: len(stand_in.calls(LYRICS_PATH)) == 4)
             calls = stand_in.calls(LYRICS_PATH)
-            assert max(call.at for call in calls) - min(call.at for call in calls) < 0.5
+            assert max(call.at for call in calls) - min(call.at for call in calls) < 1.8
             until(lambda: not run.rows("SELECT 1 FROM work_items WHERE status = 'processing'"))
 
 

@@ -96,6 +96,52 @@ def test_every_true_event_is_answered_whatever_carries_the_key(serve, tmp_path):
                     assert answer["status"] == STATUSES.get(file.name, "ignored"), file.name
 
 
+def tag(path, song):
+    return minimal_flac(
+        path, seconds=song.length_s, artist=song.artist, title=song.title, album=song.album
+    )
+
+
+def is_busy(served):
+    items = json.loads(served.run("queue", "list", "--json").stdout)
+    return any(item["status"] in ("pending", "processing") for item in items)
+
+
+@pytest.mark.parametrize("is_scanned", [False, True], ids=["told first", "scanned first"])
+def test_new_tags_bring_the_words_of_the_new_song_and_spare_what_others_wrote(
+    serve, tmp_path, is_scanned
+):
+    first, second = SONGS[0], SONGS[3]
+    ours, edited = (tmp_path / "music" / name / "x.flac" for name in ("ours", "edited"))
+    for path in (ours, edited):
+        tag(path, first)
+    with serve() as served:
+        assert served.run("library", "add", str(tmp_path / "music")).returncode == 0
+    with serve() as served:
+        key = {"X-Api-Key": new_key(served)}
+        assert served.run("scan").returncode == 0
+        words = [path.with_suffix(".lrc") for path in (ours, edited)]
+        wait_until(lambda: all(one.exists() for one in words), "the words of the first song")
+        wait_until(lambda: not is_busy(served), "both are settled")
+        old = words[0].read_text()
+        words[1].write_text("[00:01.00]a line of mine\n")
+        for path in (ours, edited):
+            tag(path, second)
+        if is_scanned:
+            assert served.run("scan").returncode == 0
+        for path in (edited, ours):
+            body = {"eventType": "Retag", "trackFile": {"path": str(path)}}
+            status, answer = send(served, {**body, "artist": {"name": second.artist}}, headers=key)
+            # the second file joins the item of the first, which may be under way
+            assert (status, answer["enqueued"] + answer["refreshed"]) == (200, 1), answer
+        wait_until(lambda: words[0].read_text() != old, "the words of the second song")
+        assert f"[ti:{second.title}]" in words[0].read_text()
+        assert words[1].read_text() == "[00:01.00]a line of mine\n"
+        wait_until(lambda: not is_busy(served), "both are settled again")
+        again = send(served, {**body, "artist": {"name": second.artist}}, headers=key)[1]
+        assert again["already_done"] == 1
+
+
 @pytest.mark.seed("S-021", "S-023")
 def test_an_album_that_lidarr_imports_has_its_lyrics_within_seconds(serve, tmp_path, upstream):
     songs = [song for song in SONGS if song.artist == SONGS[0].artist][:3]

@@ -23,6 +23,40 @@ for _ in range(2):
 print(held_kib() - before)
 """
 
+GAPS = """
+import re, threading
+from pathlib import Path
+from lyrsvc.daemon import close_gaps, give_memory_back
+
+def held_kib():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+give_memory_back()
+before = held_kib()
+blocks = [bytes(4096) for _ in range(10_000)]
+kept = blocks[::100]
+del blocks
+held = held_kib() - before
+stop = threading.Event()
+loop = threading.Thread(target=close_gaps, args=[stop], kwargs={"every_s": 0.01})
+loop.start()
+for _ in range(1000):
+    if held_kib() - before < held // 4:
+        break
+    stop.wait(0.02)
+stop.set()
+loop.join()
+print(held, held_kib() - before, len(kept))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_between_blocks_in_use_goes_back_to_the_system():
+    told = subprocess.run([sys.executable, "-c", GAPS], capture_output=True, text=True, check=True)
+    held, left, _ = map(int, told.stdout.split())
+    assert held > 20 * 1024
+    assert left < held // 4
+
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_memory_of_a_password_hash_goes_back_to_the_system():

@@ -663,12 +663,12 @@ def test_the_countdown_is_for_terminals_only(shell: Shell, stand_in: StandIn):
 def test_requests_keep_their_distance_and_nothing_waits_after_the_last(
     shell: Shell, stand_in: StandIn
 ):
-    started = time.monotonic()
     assert shell.run("-c", "1", SYNCED, PLAIN, GLASS).code == 0
-    took = time.monotonic() - started
     times = [request.at for request in stand_in.requests]
     assert [later - earlier >= 1 for earlier, later in itertools.pairwise(times)] == [*(True, True)]
-    assert took < 3
+    started = time.monotonic()
+    assert shell.run("-c", "60", "--update", SYNCED).code == 0
+    assert time.monotonic() - started < 50
 
 
 @pytest.mark.spec("P-28")

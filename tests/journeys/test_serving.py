@@ -1,7 +1,12 @@
 """The running service, from the outside: files in, lyrics out."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -10,6 +15,7 @@ from lyrsvc.clock import SystemClock
 from lyrsvc.demo.stand_in import StandIn
 from lyrsvc.store.database import Database
 from served import Served, wait_until
+from webhooks import body
 
 ARTIST, TITLE = "The Quiet Ferrymen", "Lanterns on the Weir"
 
@@ -89,6 +95,52 @@ def test_a_database_out_of_reach_is_told_without_a_word_why(tmp_path, environ):
         lost = b'{"checks":{"database":"error"},"status":"unavailable"}\n'
         assert served.get("/readyz") == (503, lost)
         assert served.get("/healthz")[0] == 200
+
+
+def test_a_webhook_is_not_acknowledged_once_the_database_was_deleted(tmp_path, environ):
+    with Served(tmp_path, environ) as served:
+        key = served.run("keys", "create", "--name", "lidarr").stdout.strip()
+
+        def send() -> int:
+            request = urllib.request.Request(
+                f"http://{served.address}/api/v1/webhooks/lidarr",
+                data=json.dumps(body("download_new")).encode(),
+                headers={"X-API-Key": key, "Content-Type": "application/json"},
+            )
+            try:
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    return answer.status
+            except urllib.error.HTTPError as refusal:
+                with refusal:
+                    return refusal.code
+
+        assert send() < 300
+        for file in (tmp_path / "state").iterdir():
+            file.unlink()
+        assert send() == 503
+
+
+def test_a_log_file_that_cannot_be_made_is_told_of_once(tmp_path, environ):
+    (tmp_path / "in the way").write_text("")
+    file = tmp_path / "in the way" / "l.log"
+    with Served(tmp_path, {**environ, "LYRSVC_LOG_FILE": str(file)}) as served:
+        assert served.stop() == 0
+    assert served.log.count("log file cannot be created") == 1
+
+
+def test_too_few_open_files_are_raised_or_refused_with_a_remedy(tmp_path, environ):
+    few = ("sh", "-c", 'ulimit -S -n 20; exec "$@"', "sh")
+    with Served(tmp_path, environ, below=few) as served:
+        assert served.get("/readyz")[0] == 200
+        assert served.stop() == 0
+
+    program = [sys.executable, "-m", "lyrsvc", "serve", "--listen", "127.0.0.1:0"]
+    hopeless = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", *program]
+    ended = subprocess.run(
+        hopeless, env=served.environ, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "may have only 20 files open; " in ended.stderr
 
 
 @pytest.mark.spec("E-56")

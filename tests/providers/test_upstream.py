@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+import tracemalloc
 import zlib
 from datetime import timedelta
 
@@ -138,11 +139,15 @@ def test_a_gzip_bomb_ends_at_the_cap(httpserver, upstream):
     assert len(bomb) < 400_000
     httpserver.expect_request("/").respond_with_data(bomb, headers={"Content-Encoding": "gzip"})
 
-    started = time.monotonic()
-    error = fault_of(upstream, httpserver.url_for("/"))
+    tracemalloc.start()
+    try:
+        error = fault_of(upstream, httpserver.url_for("/"))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
 
     assert isinstance(error, Malformed)
-    assert time.monotonic() - started < 2
+    assert most < 16 * 1024 * 1024, most
 
 
 def test_broken_compression_is_malformed(httpserver, upstream):
@@ -182,7 +187,7 @@ def test_a_server_that_feeds_single_bytes_is_cut_off_at_the_deadline(quick, raw_
     stop.set()
 
     assert (type(error), error.reason, str(error)) == (Transient, "timeout", "timeout")
-    assert took < 1.5
+    assert took < 10  # of fifty
 
 
 def test_silence_is_a_timeout(quick, raw_server):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from file_facts import touched
 from lyrsvc.core.errors import ConfigError
 from lyrsvc.security.key_file import make_key, read_key
 from source_tree import PACKAGE
@@ -101,11 +102,11 @@ def test_a_file_of_another_size_is_fatal_and_stays_as_it_is(path, size):
 def test_what_is_no_file_is_fatal_and_never_replaced(path, make, why):
     path.parent.mkdir()
     make(path)
-    before = path.lstat()
+    before = touched(path)
     assert why in fault_of(path)
     with pytest.raises(ConfigError):
         make_key(path)
-    assert path.lstat() == before
+    assert touched(path) == before
 
 
 def test_a_link_to_a_key_is_followed(path, tmp_path):

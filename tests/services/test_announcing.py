@@ -147,6 +147,31 @@ def test_many_threads_tell_and_every_id_is_used_once(announcer):
     assert sorted(ids) == list(range(1, 81))
 
 
+@pytest.mark.spec("H-55")
+def test_ids_rise_on_every_stream_also_when_two_tell_at_once(announcer):
+    """Whoever saw the later one of two and comes back would never be told the earlier one."""
+    is_told, may_go_on = threading.Event(), threading.Event()
+
+    def hold_up() -> None:
+        if not is_told.is_set():
+            is_told.set()
+            may_go_on.wait(30)
+
+    listen(announcer, wake=hold_up)
+    behind = listen(announcer)
+    first = threading.Thread(target=announcer.tell, args=("lane", 1))
+    second = threading.Thread(target=announcer.tell, args=("lane", 2))
+    first.start()
+    assert is_told.wait(30)
+    second.start()
+    second.join(0.2)
+    may_go_on.set()
+    for thread in (first, second):
+        thread.join(30)
+
+    assert [one.data for one in behind.take()] == [1, 2]
+
+
 def test_at_the_end_every_stream_ends_and_none_begins(announcer):
     stream = listen(announcer)
 

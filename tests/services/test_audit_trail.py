@@ -1,6 +1,7 @@
 """Audit entries become rows, and never get in the way."""
 
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from lyrsvc.logs.audit import Audit
 from lyrsvc.services.audit_trail import AuditTrail
 from lyrsvc.store import audit_log
 from lyrsvc.store.database import Database
+from service_runs import House
 
 
 @pytest.fixture
@@ -81,3 +83,21 @@ def test_a_busy_database_is_not_waited_for_long(tmp_path, clock, caplog):
         db.write(lambda _tx: audit.event("key.created", name="lidarr"))
         assert rows(db) == []
     assert "the audit row was not kept" in caplog.messages
+
+
+@pytest.mark.parametrize("end", ["a minute later", "at the end"])
+def test_a_running_service_tells_what_a_flood_suppressed(tmp_path, clock, end):
+    house = House(tmp_path, clock, "http://127.0.0.1:9")
+    with house.running() as run:
+        for number in range(15):
+            run.service.audit.event("key.revoked", client="192.0.2.7", name=f"key {number}")
+        clock.advance(60)
+        if end == "a minute later":
+            run.service.flush()
+            assert len(revoked(run.db)) == 11
+    with Database.open(Path(house.environ["LYRSVC_DB_PATH"]), create=False, clock=clock) as db:
+        assert revoked(db) == {*(f"key {number}" for number in range(10)), "key 14"}
+
+
+def revoked(db) -> set[str]:
+    return {row.data["name"] for row in rows(db) if row.event == "key.revoked"}

@@ -11,8 +11,11 @@ import pytest
 
 from builders import minimal_flac, minimal_mp3
 from lyrsvc.core.item import Status
+from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.services.probing import Probes
+from lyrsvc.store import written_files
 from lyrsvc.store.database import Database
+from lyrsvc.store.written_files import OwnFile
 from webhooks import ARTIST, FOLDER, Desk, body
 
 TESTS = Path(__file__).parents[1]
@@ -151,6 +154,36 @@ def test_new_tags_that_change_no_name_leave_a_file_with_lyrics_alone(desk):
     assert counts(answer) == (0, 0, 1, 0)
     assert desk.items() == []
     assert desk.table("scan_results")[0]["album"] == "Renamed"
+
+
+def test_new_names_of_a_file_with_lyrics_ask_for_better_ones(desk):
+    path = desk.song(f"{FOLDER}/1-01 Tidewater.flac", "Tide Water")
+    path.with_suffix(".lrc").write_text("[00:01.00]words")
+    desk.scan()
+    minimal_flac(path, title="Tidewater", artist=ARTIST, seconds=201)
+    assert counts(desk.send("retag")) == (1, 0, 0, 0)
+    assert [target.mode for target in desk.targets()] == [FetchMode.UPDATE]
+    assert desk.wrong_counts() == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "expected", "mode"),
+    [("Tide Water", (1, 0, 0, 0), FetchMode.UPDATE), ("Tidewater", (0, 1, 0, 0), FetchMode.NORMAL)],
+    ids=["of another song", "of the same song"],
+)
+def test_our_words_beside_a_file_that_no_scan_has_met(desk, db, clock, title, expected, mode):
+    path = desk.song(f"{FOLDER}/1-01 Tidewater.flac", title)
+    imported = body("download_new", tracks=[{"title": title}], trackFiles=[{"path": str(path)}])
+    desk.send(imported)
+    words = path.with_suffix(".lrc")
+    words.write_text("[00:01.00]words")
+    file = OwnFile(path=words, kind=Kind.LRC, sha256="0" * 64)
+    item_id = desk.item(title).id
+    db.write(lambda tx: written_files.confirm(tx, file, item_id=item_id, now=clock.now()))
+    minimal_flac(path, title="Tidewater", artist=ARTIST, seconds=201)
+    assert counts(desk.send("retag")) == expected
+    assert [target.mode for target in desk.targets("Tidewater")] == [mode]
+    assert desk.wrong_counts() == {}
 
 
 def test_new_tags_of_a_file_nobody_sees_are_skipped(desk):

@@ -207,24 +207,6 @@ def test_a_wrong_or_revoked_key_is_not_used(keyring):
     assert last_used(keyring, made) is None
 
 
-def test_the_loop_writes_every_minute_and_once_more_at_the_end(keyring, clock):
-    made = keyring.create("x")
-    keyring.check(made.raw)
-    rounds = []
-
-    def wait(seconds: float) -> bool:
-        rounds.append(seconds)
-        clock.advance(seconds)
-        if len(rounds) == 2:
-            keyring.check(made.raw)
-        return len(rounds) == 2
-
-    clock.wait = wait
-    keyring.run()
-    assert rounds == [60.0, 60.0]
-    assert last_used(keyring, made) == clock.now()
-
-
 def test_what_cannot_be_written_now_is_written_later(db, keyring, clock, caplog, monkeypatch):
     made = keyring.create("x")
     keyring.check(made.raw)

@@ -196,6 +196,16 @@ def test_two_changes_at_once_keep_each_other(scans):
     assert (stored.name, stored.enrich, stored.detect_instrumental) == ("Other", False, True)
 
 
+def test_another_path_keeps_what_another_command_has_changed_meanwhile(scans, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    seen_by_both = scans.library
+    scans.registry.update(seen_by_both, Wanted(name="Other", enrich=Override(value=False)))
+    scans.registry.update(seen_by_both, Wanted(path=str(tmp_path / "elsewhere")))
+    stored = scans.reload()
+    assert (stored.name, stored.enrich) == ("Other", False)
+    assert stored.path == tmp_path / "elsewhere"
+
+
 def test_a_name_that_is_taken_is_refused_on_update(scans, tmp_path):
     (tmp_path / "other").mkdir()
     other = scans.add(tmp_path / "other")

@@ -256,6 +256,23 @@ def test_a_restart_is_no_reason_to_ask_earlier(service, stand_in, clock: FakeClo
     assert service.mints == 2
 
 
+def test_a_missing_token_is_told_with_both_remedies_also_right_after_a_restart(
+    service, stand_in, clock: FakeClock, caplog
+):
+    stand_in.set_mode("captcha", lane="token", times=1)
+    clock.stopped = True
+    for _ in range(2):  # the second start must wait before it may ask again
+        caplog.clear()
+        clock.moment = FakeClock().moment
+        with service.running() as run:
+            run.obtain()
+        (told,) = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+        assert told.startswith("no token for lane defaultprov")
+        assert "PROVIDER_TOKEN" in told
+        assert 'providers.primary = "lrclib"' in told
+    assert service.mints == 1
+
+
 def test_another_identity_does_not_wait_for_the_first_ones_refusal(service, stand_in, clock):
     stand_in.set_mode("captcha", lane="token", times=1)
     clock.stopped = True

@@ -1,18 +1,24 @@
 """Renames that Lidarr told of."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from lyrsvc.core import requeueing
+from lyrsvc.core.item import Result, Status, TargetResult, TargetStatus
+from lyrsvc.core.sidecar import Kind, content_hash
 from lyrsvc.files import moving
 from lyrsvc.files.move_log import read_moves
 from lyrsvc.services import renaming
 from lyrsvc.services.library_lock import library_lock
 from lyrsvc.services.rename_cases import RenameTerms
 from lyrsvc.services.renaming import Renamer
-from lyrsvc.store import rename_jobs
+from lyrsvc.store import rename_jobs, targets, work_items, written_files
+from lyrsvc.store.counts import Tally
+from lyrsvc.store.written_files import OwnFile
 from realigns import Realigns
 
 
@@ -131,9 +137,24 @@ def test_our_own_copy_at_the_new_name_makes_the_old_one_superfluous(music):
         "",
         *(f"new {name}.lrc is there already" for name in ("edited", "shared", "theirs")),
     ]
-    own = {Path(own["path"]).name for own in music.table("written_files")}
+    own = {Path(own["path"]).name: own["sha256"] for own in music.table("written_files")}
     assert "ours.lrc" not in own
-    assert "new ours.lrc" in own
+    assert own["new ours.lrc"] == content_hash((music.root / "new ours.lrc").read_bytes())
+
+
+def test_what_was_only_intended_at_the_old_name_does_not_hide_what_was_written_at_the_new(music):
+    """The service was killed before it wrote; the renamed audio was met and served by a scan."""
+    music.song("old.flac")
+    intended = OwnFile(path=music.root / "old.lrc", kind=Kind.LRC, sha256="0" * 64)
+    music.db.write(
+        lambda tx: written_files.intend(tx, intended, item_id=None, now=music.clock.now())
+    )
+    music.put("new.lrc", ours=True)
+    music.rename(("old.flac", "new.flac"))
+    music.renamer().step()
+    (own,) = music.table("written_files")
+    assert Path(own["path"]).name == "new.lrc"
+    assert own["sha256"] == content_hash((music.root / "new.lrc").read_bytes())
 
 
 def test_the_word_timed_sibling_goes_with_its_lrc_only(music):
@@ -275,6 +296,40 @@ def test_what_was_parked_because_its_audio_was_gone_is_due_again(music):
     music.renamer().step()
     assert {t["status"] for t in music.table("work_targets")} == {"pending"}
     assert all(item["due_at"] for item in music.table("work_items"))
+
+
+def test_a_parked_copy_of_a_song_that_is_done_by_now_is_served_too(music):
+    """Both files were gone when the worker looked; the first one's rename was told first."""
+    for name in ("one", "two"):
+        music.song(f"{name}.flac", "Hello")
+    music.scan()
+    (item,) = music.table("work_items")
+
+    def end(tx):
+        tally = Tally()
+        before = work_items.get(tx, item["id"])
+        done = replace(
+            requeueing.park(before),
+            status=Status.DONE,
+            outcome=Result.SYNCED,
+            lane="lrclib",
+            completed_at=music.clock.now(),
+        )
+        work_items.save(tx, before, done, tally, now=music.clock.now())
+        one, two = targets.of_item(tx, before.id)
+        written = replace(one, status=TargetStatus.DONE, result=TargetResult.WRITTEN)
+        gone = replace(two, status=TargetStatus.PARKED, result=TargetResult.GONE)
+        for target in (written, gone):
+            targets.save(tx, target, now=music.clock.now())
+        tally.write(tx, now=music.clock.now())
+
+    music.db.write(end)
+    music.rename(("two.flac", "new two.flac"))
+    music.renamer().step()
+    (again,) = music.table("work_items")
+    assert (again["status"], again["ready_key"] is not None) == ("pending", True)
+    found = {t["out_stem"]: t["status"] for t in music.table("work_targets")}
+    assert found == {"one": "done", "new two": "pending"}
 
 
 def test_a_busy_library_is_waited_for(music, db, clock):

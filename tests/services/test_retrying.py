@@ -13,9 +13,8 @@ from lyrsvc.core.waiting import WaitPolicy
 from lyrsvc.services import retrying
 from lyrsvc.services.retrying import Hand, Selection
 from lyrsvc.store import libraries, lyrics_cache, meta
-from lyrsvc.store.lyrics_cache import CacheKey
 from lyrsvc.store.moments import to_db
-from queue_cases import HOUR, NOW, a_recording, a_spot, a_wish, some_lyrics
+from queue_cases import HOUR, NOW, a_recording, a_spot, a_wish, cache_key, some_lyrics
 
 
 def hand(queue):
@@ -76,7 +75,7 @@ def test_a_retry_is_in_the_history_under_the_name_of_who_did_it(queue):
 def test_a_retry_goes_the_local_route_when_the_cache_can_serve(queue):
     queue.enqueue(a_wish())
     queue.fail(queue.claim())
-    key = CacheKey.of(a_recording())
+    key = cache_key(a_recording())
     queue.db.write(lambda tx: lyrics_cache.keep(tx, key, some_lyrics(), now=queue.now))
     assert retry(queue, 1).route is Route.LOCAL
 
@@ -171,7 +170,7 @@ def test_an_interrupted_following_goes_on_where_it_was(queue):
 def test_clearing_takes_finished_items_and_leaves_everything_else(queue):
     queue.enqueue(a_wish("Found", stem="found"))
     item = queue.claim()
-    key = CacheKey.of(a_recording("Found"))
+    key = cache_key(a_recording("Found"))
     queue.db.write(lambda tx: lyrics_cache.keep(tx, key, some_lyrics(), now=queue.now))
     queue.serve(item)
     give_up(queue, "Lost")

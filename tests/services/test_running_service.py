@@ -273,6 +273,16 @@ def test_the_service_runs_without_a_token_and_goes_on_by_itself_when_it_has_one(
         assert stored == [{"value": str(run.service.upkeep.provider_set_version)}]
 
 
+def test_a_first_start_that_gets_its_token_warns_of_nothing(house, caplog):
+    with caplog.at_level(logging.INFO), house.running() as run:
+        run.enqueue("Kitchen Radio", 34.0)
+        run.work()
+        assert run.service.worker.pause.cause == "no_lane"
+        run.service.obtain_token()
+    assert "token obtained" in caplog.messages
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
 @pytest.mark.spec("P-32")
 @pytest.mark.seed("S-018")
 def test_the_open_lane_needs_no_token_and_says_nothing_about_one(house, stand_in, caplog):

@@ -100,6 +100,31 @@ def test_a_scan_on_start_comes_before_the_windows():
     assert rounds.seen == [("start", at("2026-03-27 12:00")), ("schedule", at("2026-03-27 13:00"))]
 
 
+def test_a_scan_at_start_that_cannot_use_the_database_is_tried_again_until_it_can(caplog):
+    start = at("2026-03-27 12:00")
+    clock = FakeClock(start)
+    rounds = Rounds(clock, most=9)
+    full = StorageFailed("no room for the database /x.db; free some space")
+
+    def scan(one: Library, started_by: str) -> None:
+        if one.id == 1:
+            rounds(started_by)
+        elif len(rounds.seen) < 3:
+            raise full
+
+    scan_all = scan_each(lambda: [library(2), library(1)], scan, clock=clock)
+    plan = ScanPlan(frequency="off", scan_on_start=True)
+    Scheduler(plan, UTC, clock=clock, scan_all=scan_all).run()
+    assert [(why, (when - start).total_seconds()) for why, when in rounds.seen] == [
+        ("start", 0),
+        ("start", 60),
+        ("start", 120),
+        ("start", 180),
+    ]
+    assert "Traceback" not in caplog.text
+    assert "no room for the database" in str([vars(record) for record in caplog.records])
+
+
 @pytest.mark.seed("S-030", "S-031")
 @pytest.mark.parametrize(("on_start", "seen"), [(False, []), (True, ["start"])])
 def test_off_ends_at_once_after_the_scan_that_was_wanted_at_start(clock, on_start, seen):

@@ -401,13 +401,6 @@ def test_a_library_that_is_added_is_scanned_and_watched_without_a_restart(houses
     house.scans.wait_for_scan(tmp_path / "more" / "x")
 
 
-def test_a_list_that_is_handed_in_counts_at_once(houses, music, tmp_path):
-    (tmp_path / "more").mkdir()
-    house = houses().open().run()
-    house.watcher.refresh([a_library(tmp_path / "more", 2)])
-    house.scans.wait_for_scan(tmp_path / "more")
-
-
 def test_libraries_that_are_removed_added_and_nested_change_hands(houses, music):
     outer, inner = a_library(music, 1, "outer"), a_library(music / "a", 2, "inner")
     house = houses(outer, refresh_s=0.05).open().run()
@@ -851,6 +844,5 @@ def test_after_its_end_it_may_still_be_woken_and_closed(houses, music):
     house.end()
     house.watcher.wake()
     house.watcher.close()
-    house.watcher.refresh([])
     house.watcher.announce(music / "x.lrc")
     assert house.watcher.state is WatchState.OFF

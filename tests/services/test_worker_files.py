@@ -135,6 +135,29 @@ def test_an_item_whose_audio_is_gone_is_parked(shop):
     assert here.wrong_counts() == {}
 
 
+def test_audio_that_is_renamed_while_a_lane_is_asked_gets_no_words_at_its_old_name(shop):
+    class Renaming(Knowing):
+        def lookup(self, recording, ctx):
+            (here.music / "Tidewater.flac").rename(here.music / "01 Tidewater.flac")
+            return super().lookup(recording, ctx)
+
+    main = Renaming()
+    here = shop(main)
+    here.enqueue(TITLE)
+    here.work()
+
+    assert here.sidecars() == []
+    item = here.item(TITLE)
+    assert (item.status, item.due_at) == (Status.PENDING, None)
+    (here.music / "01 Tidewater.flac").rename(here.music / "Tidewater.flac")
+    here.enqueue(TITLE)
+    here.work()
+    assert (here.sidecars(), len(main.asked)) == (["Tidewater.lrc"], 1)
+    assert here.item(TITLE).status is Status.DONE
+    assert here.counters() == {"main": (1, 0)}
+    assert here.wrong_counts() == {}
+
+
 def test_a_directory_that_is_gone_is_never_made(shop):
     here = shop(Knowing())
     folder = here.music / "album"

@@ -74,12 +74,6 @@ def test_a_tally_writes_each_number_once(db):
         assert (counts.read(tx)["status.pending"], counts.read(tx)["status.done"]) == (3, 0)
 
 
-def test_the_database_knows_its_own_name_for_ever(db):
-    first = db.write(lambda tx: meta.instance_id(tx, otherwise="one", now=NOW))
-    second = db.write(lambda tx: meta.instance_id(tx, otherwise="two", now=NOW))
-    assert (first, second) == ("one", "one")
-
-
 def test_the_database_knows_its_provider_set(db):
     with db.read() as tx:
         assert meta.provider_set_version(tx) is None

@@ -1,5 +1,6 @@
 """Group commit: what a caller may rely on."""
 
+import itertools
 import threading
 import time
 
@@ -9,7 +10,7 @@ from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
 from lyrsvc.store import writing
 from lyrsvc.store.database import Database
 from lyrsvc.store.sqlite_link import SqliteLink
-from lyrsvc.store.writing import LONG_S, URGENT_BATCH_S
+from lyrsvc.store.writing import GAP_S, LONG_S, URGENT_BATCH_S, YIELD_S, Writer
 
 HOLD = """
 import apsw
@@ -362,6 +363,31 @@ def test_urgent_work_does_not_wait_for_others_to_come_in(db, monkeypatch):
     assert db.is_wanted
     monkeypatch.setattr(writing, "WANTED_S", 0)
     assert not db.is_wanted
+
+
+def test_bulk_work_leaves_the_lock_free_while_others_come_again_and_again(db, monkeypatch):
+    pauses = []
+    comes_and_goes = itertools.cycle([True, False])
+    monkeypatch.setattr(writing, "PRESSED_S", 30.0)  # however slow this machine is
+    monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: False)
+    monkeypatch.setattr(
+        Writer, "_pause", lambda _writer, seconds: pauses.append(seconds) or bool(_writer._urgent)
+    )
+
+    def work():
+        pauses.clear()
+        for _ in range(3):
+            db.submit(busily, bulk=True, wait_s=30).result()
+        db.write(remember(f"done {len(names(db))}"))  # its turn comes after the last pause
+        return [seconds for seconds in pauses if seconds > GAP_S]
+
+    assert work() == []
+    monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: next(comes_and_goes))
+    assert len(work()) == 3
+    assert all(2 * LONG_S < seconds <= YIELD_S for seconds in pauses if seconds > GAP_S)
+    monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: False)
+    monkeypatch.setattr(writing, "PRESSED_S", 0.0)
+    assert work() == []
 
 
 def test_each_operation_waits_for_another_process_as_long_as_it_said(db, path, other_process):

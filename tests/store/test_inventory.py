@@ -101,6 +101,22 @@ def test_targets_are_found_by_their_source_and_below_a_directory(scans, db):
     assert "ix_targets_source" in plans[0][0]
 
 
+def test_the_targets_of_an_item_come_with_the_tags_of_their_own_files(scans, db):
+    scans.song("a/x.flac", "Tide", album="Low Tide")
+    scans.song("b/x.flac", "Tide", album="Ebb")
+    scans.song("b/y.flac", "Tide", album="")
+    scans.scan()
+
+    with db.read() as tx:
+        (item,) = tx.all("SELECT id FROM work_items")
+        found = {t.source_path[-8:]: t.tags.album for t in targets.with_tags(tx, item["id"])}
+    assert found == {"a/x.flac": "Low Tide", "b/x.flac": "Ebb", "b/y.flac": ""}
+
+    plan, _ = plans_of(db, lambda tx: targets.with_tags(tx, item["id"]))
+    assert all("ix_targets_item" in line for line in searches(plan, "t"))
+    assert all("ix_scan_target" in line for line in searches(plan, "s"))
+
+
 def test_served_targets_are_found_by_the_names_of_their_items(db):
     names = [("quillon marsh", f"tide {number}") for number in range(3)]
     (plan,) = plans_of(db, lambda tx: targets.served_by_name(tx, names))

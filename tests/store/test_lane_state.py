@@ -105,12 +105,22 @@ def test_the_columns_name_the_state(db):
     assert (row["state"], row["probe_owner"], row["closed_until_at"]) == ("ready", "", None)
 
 
-def test_the_probe_is_taken_by_one_conditional_update(db):
-    def take(owner, seconds):
-        now = NOW + timedelta(seconds=seconds)
-        return db.write(lambda tx: lane_state.take_probe(tx, "lrclib", owner=owner, now=now))
+def take_probe(db, owner, now):
+    admitted = []
 
-    assert not take("a", 0)
+    def step(state):
+        answer, after = pacing.admit(state, now, POLICY)
+        admitted.append(answer)
+        return after
+
+    db.write(lambda tx: lane_state.change(tx, "lrclib", step, owner=owner, now=now))
+    return admitted == [True]
+
+
+def test_the_probe_is_taken_by_one_until_its_time_is_over(db):
+    def take(owner, seconds):
+        return take_probe(db, owner, NOW + timedelta(seconds=seconds))
+
     change(db, throttled)
     assert not take("a", 59)
     assert take("a", 60)
@@ -121,10 +131,11 @@ def test_the_probe_is_taken_by_one_conditional_update(db):
         assert prober(tx, "lrclib") == "b"
 
 
-def test_a_probe_further_ahead_than_it_can_be_keeps_nobody_away(db):
+def test_a_probe_further_ahead_than_it_can_be_is_over_when_it_would_be(db):
     far = NOW + timedelta(days=365)
     change(db, lambda s: replace(throttled(s), closed_until_at=NOW, probe_until_at=far))
-    assert db.write(lambda tx: lane_state.take_probe(tx, "lrclib", owner="b", now=NOW))
+    assert not take_probe(db, "b", NOW)
+    assert take_probe(db, "b", NOW + pacing.PROBE_TIME)
 
 
 def test_a_reset_lets_a_closed_lane_be_probed_at_once(db):
@@ -160,8 +171,8 @@ def test_the_stored_memory_tells_who_probes(db, clock):
     before, after = one.change(lambda s: throttled(s, clock.now()))
     assert (before, after, other.read()) == (LaneState(), after, after)
     clock.advance(60)
-    assert other.take_probe()
-    assert not one.take_probe()
+    other.change(lambda s: pacing.admit(s, clock.now(), POLICY)[1])
+    one.change(lambda s: pacing.admit(s, clock.now(), POLICY)[1])
     with db.read() as tx:
         assert prober(tx, "lrclib") == "b"
 

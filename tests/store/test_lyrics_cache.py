@@ -7,7 +7,7 @@ from lyrsvc.core.lyrics import Quality
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.store import lyrics_cache
 from lyrsvc.store.lyrics_cache import CacheKey
-from queue_cases import HOUR, NOW, a_recording, some_lyrics
+from queue_cases import HOUR, NOW, some_lyrics
 
 NAME = ("quillon marsh", "tidewater")
 
@@ -136,14 +136,6 @@ def test_worse_never_replaces_better_except_with_an_update(keep, find):
 
 def test_nothing_is_never_stored(keep):
     assert keep(200, quality=Quality.NONE) is None
-
-
-def test_the_key_of_a_recording_is_that_of_its_item(db):
-    recording = a_recording("Tidewäter", artist="Quillon & Marsh")
-    assert CacheKey.of(recording) == CacheKey(
-        artist_key="quillon and marsh", title_key="tidewater", duration_ms=200_000
-    )
-    assert CacheKey.of(a_recording(seconds=None)).duration_ms == 0
 
 
 def test_other_titles_are_never_found(keep, db):

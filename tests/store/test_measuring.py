@@ -7,10 +7,11 @@ import pytest
 from lyrsvc.store import counts
 from lyrsvc.store.completions import OutcomeFilter, outcomes_page, recent_outcomes
 from lyrsvc.store.instrumentals import InstrumentalFilter, instrumentals_page
-from lyrsvc.store.measuring import oldest_due, take_metrics, up_next
+from lyrsvc.store.measuring import oldest_due, take_metrics
 from lyrsvc.store.queue_listing import STATUSES
 from lyrsvc.store.reporting import failure_analysis, provider_effectiveness, queue_summary
 from lyrsvc.store.stock_taking import take_stock
+from lyrsvc.store.upcoming import up_next
 from query_plans import plans_of
 from report_rows import NOW, ask, fill, ids, insert
 

@@ -11,6 +11,7 @@ import pytest
 
 from lyrsvc.core.errors import NotFound, StorageFailed, StoreDamaged, StoreError, StoreTooNew
 from lyrsvc.store.database import Database, exists
+from lyrsvc.store.integrity import save_copy
 
 
 def change(path, sql):
@@ -179,11 +180,11 @@ except Exception as error:
         assert set(listing(path.parent)) == {"x.db"}
 
 
-def test_a_copy_is_whole_while_the_database_is_in_use(db, tmp_path, clock):
+def test_a_copy_is_whole_while_the_database_is_in_use(db, path, tmp_path, clock):
     db.write(lambda tx: tx.run("INSERT INTO meta VALUES ('a', '', 'x', 'x')"))
     with db.read() as tx:
         tx.value("SELECT 1")
-        db.copy_to(tmp_path / "copy.db")
+        save_copy(path, tmp_path / "copy.db")
 
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     with Database.open(tmp_path / "copy.db", create=False, clock=clock) as copy, copy.read() as tx:

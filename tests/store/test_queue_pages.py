@@ -10,10 +10,10 @@ from lyrsvc.core.errors import Refused
 from lyrsvc.core.keys import match_key
 from lyrsvc.store import counts, fresh_items, sorted_pages, work_items
 from lyrsvc.store.fresh_items import FreshItem, FreshTarget
-from lyrsvc.store.measuring import up_next
 from lyrsvc.store.ordering import Order
 from lyrsvc.store.queue_listing import RESULT_CLASSES, STATUSES, list_items
 from lyrsvc.store.queue_pages import ORDERS, QueueFilter, next_items, queue_page
+from lyrsvc.store.upcoming import up_next
 from query_plans import plans_of
 from queue_cases import an_item
 from report_rows import ALBUMS, ITEMS, NOW, TARGETS, TITLES, ask, fill, insert_item

@@ -2,13 +2,13 @@
 
 import os
 import threading
-import time
 
 import pytest
 
 from lyrsvc.core.errors import StoreBusy, StoreError
 from lyrsvc.store.database import Database
 from lyrsvc.store.reachability import Reachability
+from timing import is_within
 
 HOLD = """
 import apsw
@@ -19,12 +19,6 @@ sys.stdin.readline()
 """
 
 
-def seconds_of(work) -> float:
-    began = time.monotonic()
-    work()
-    return time.monotonic() - began
-
-
 def refused(db: Database, kind: type[StoreError] = StoreError) -> None:
     with pytest.raises(kind):
         db.check_reachable()
@@ -32,7 +26,7 @@ def refused(db: Database, kind: type[StoreError] = StoreError) -> None:
 
 def test_a_database_in_use_is_reachable_and_asked_quickly(db):
     db.check_reachable()
-    assert seconds_of(lambda: [db.check_reachable() for _ in range(20)]) < 2
+    assert is_within(2, lambda: [db.check_reachable() for _ in range(20)])
 
 
 @pytest.mark.spec("H-23")
@@ -40,7 +34,7 @@ def test_a_locked_database_is_told_within_two_seconds(db, path, other_process):
     db.check_reachable()
     holder = other_process(HOLD, path, "BEGIN EXCLUSIVE")
     assert holder.stdout.readline() == "held\n"
-    assert seconds_of(lambda: refused(db, StoreBusy)) < 2.2
+    assert is_within(2.2, lambda: refused(db, StoreBusy))
     holder.kill()
     holder.wait()
     db.check_reachable()
@@ -51,8 +45,8 @@ def test_a_database_locked_before_it_was_opened_is_told_too(db, path, other_proc
     holder = other_process(HOLD, path, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
     assert holder.stdout.readline() == "held\n"
     late = Database(db._engine)
-    assert seconds_of(lambda: refused(late, StoreBusy)) < 2.2
-    assert seconds_of(lambda: refused(late, StoreBusy)) < 2.2
+    for _ in range(2):
+        assert is_within(2.2, lambda: refused(late, StoreBusy))
 
 
 def test_own_long_work_is_no_lock(db):
@@ -60,18 +54,18 @@ def test_own_long_work_is_no_lock(db):
 
     def work(tx):
         begun.set()
-        may_end.wait(10)
+        may_end.wait(60)
 
     pending = db.submit(work)
-    assert begun.wait(5)
-    db.check_reachable(wait_s=0.3)
+    assert begun.wait(20)
+    db.check_reachable(wait_s=5)
     may_end.set()
     pending.result()
 
 
 def test_long_reports_do_not_make_the_database_look_lost(db):
     with db.read(), db.read(), db.read(), db.read():
-        assert seconds_of(db.check_reachable) < 1
+        assert is_within(1, db.check_reachable)
 
 
 @pytest.mark.spec("H-23")
@@ -79,16 +73,16 @@ def test_a_replaced_removed_or_unreadable_place_is_told_at_once(db, path, clock)
     db.check_reachable()
     hidden = path.parent.with_name("hidden")
     path.parent.rename(hidden)
-    assert seconds_of(lambda: refused(db)) < 1
+    assert is_within(1, lambda: refused(db))
     Database.open(path, create=True, clock=clock).close()
-    assert seconds_of(lambda: refused(db)) < 1
+    assert is_within(1, lambda: refused(db))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable for root")
 def test_an_unreadable_directory_is_told_at_once(db, path):
     path.parent.chmod(0)
     try:
-        assert seconds_of(lambda: refused(db)) < 1
+        assert is_within(1, lambda: refused(db))
     finally:
         path.parent.chmod(0o750)
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 import apsw
 import pytest
 
-from lyrsvc.core.errors import StoreBusy, StoreError
+from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
 from lyrsvc.store.database import Database
 from lyrsvc.store.reading import READERS, ReaderPool
 from lyrsvc.store.sqlite import SqliteEngine
@@ -60,11 +60,11 @@ def test_the_deadline_of_one_block_does_not_bind_the_next(db):
 
 
 def test_time_spent_with_the_rows_does_not_count_against_the_deadline(db):
-    with db.read(deadline_s=0.2) as tx:
+    with db.read(deadline_s=1.0) as tx:
         rows = tx.each(ENDLESS.format(what="n") + "LIMIT 60000")
         for row in rows:
             if row["n"] == 30_000:
-                threading.Event().wait(0.3)
+                threading.Event().wait(1.2)
         assert row["n"] == 60_000
 
 
@@ -99,13 +99,49 @@ def test_spare_connections_are_few_too_and_closed_after_use(db):
     pool = ReaderPool(open_reader, size=1, spare=1)
     with closing(pool):
         with pool.reading(deadline_s=5), pool.reading(deadline_s=5):
-            refused = pytest.raises(StoreBusy, match="all 2 database readers are in use")
+            refused = pytest.raises(StoreBusy, match="2 database readers are in use")
             with refused, pool.reading(deadline_s=0.05):
                 pass
         assert [is_open(link) for link in links].count(True) == 1
         with pool.reading(deadline_s=0.05) as tx:
             assert tx.value("SELECT 1") == 1
         assert len(links) == 2
+
+
+def test_a_crowd_of_short_questions_opens_no_spare_connection(db):
+    engine, links = SqliteEngine(db.location), []
+
+    def open_reader(wait_s):
+        links.append(engine.open_reader(wait_s))
+        return links[-1]
+
+    def ask():
+        for _ in range(3):
+            with pool.reading(deadline_s=20) as tx:
+                tx.value("SELECT 1")
+                time.sleep(0.02)
+
+    pool = ReaderPool(open_reader, size=2, spare=60, spare_after_s=0.5)
+    with closing(pool):
+        askers = [threading.Thread(target=ask) for _ in range(100)]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join()  # each waited about a second for a turn
+        assert len(links) < 10  # two, but for moments when the machine itself stood still
+
+
+def test_nobody_waits_for_long_questions(db):
+    with ExitStack() as blocks:
+        for _ in range(READERS):
+            blocks.enter_context(db.read())
+        time.sleep(0.06)
+        waits = []
+        for _ in range(5):
+            began = time.monotonic()
+            with db.read():
+                waits.append(time.monotonic() - began)
+        assert min(waits) < 0.04
 
 
 def is_open(link):
@@ -183,6 +219,25 @@ def test_a_removed_or_replaced_file_is_noticed(db, path, clock):
     Database.open(path, create=True, clock=clock).close()
     with pytest.raises(StoreError, match="removed or replaced"):
         db.check_reachable()
+
+
+def test_nothing_is_written_to_a_file_that_was_removed_or_replaced(db, path):
+    def count_on(tx):
+        tx.run("UPDATE counts SET n = n + 1")
+        return tx.value("SELECT max(n) FROM counts")
+
+    moved = path.with_name("moved.db")
+    before = db.write(count_on)
+    path.rename(moved)
+    with pytest.raises(StorageFailed, match="removed or replaced"):
+        db.write(count_on)
+    moved.rename(path)
+    assert db.write(count_on) == before + 1
+
+    path.rename(moved)
+    path.write_bytes(moved.read_bytes())
+    with pytest.raises(StorageFailed, match="removed or replaced"):
+        db.write(count_on)
 
 
 def test_a_database_held_exclusively_is_busy_within_the_deadline(db, path, other_process):

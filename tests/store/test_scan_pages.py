@@ -11,7 +11,7 @@ from lyrsvc.store.scan_pages import ResultFilter, results_page
 from query_plans import plans_of
 from report_rows import NOW, fill, insert
 
-STATUSES = (None, *scan_listing.STATUSES)
+STATUSES = (None, "processing", *scan_listing.STORED_STATUSES)
 
 
 @pytest.fixture

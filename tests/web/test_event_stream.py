@@ -230,6 +230,7 @@ def test_asking_for_the_head_takes_no_place(run, admin):
     answer = admin.ask("HEAD", EVENTS)
 
     assert (answer.status, answer.header("content-type")) == (200, "text/event-stream")
+    assert "content-length" not in dict(answer.headers)  # a stream has none that could be told
     assert run.service.announcer.listeners == 0
 
 

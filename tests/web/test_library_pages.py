@@ -241,6 +241,25 @@ def test_files_a_scan_cannot_read_are_listed(run, someone, music):
     assert "&lt;b&gt;broken.flac" in page
 
 
+def test_files_nobody_can_name_are_listed(run, someone, music):
+    minimal_flac(Path(music, "a", "<i>01.flac"), artist="\u200b", title="...")
+    added(someone, music, scan="yes")
+    wait_until(lambda: has_ended(run), "it ends")
+    page = someone.get(HOME).text
+    assert "1 file without a usable artist and title" in page
+    assert '<code dir="auto">a/&lt;i&gt;01.flac</code>' in page
+    assert "in the last scan" not in page
+    Path(music, "a", "<i>01.flac").unlink()
+    send(someone, "scan", id=1)
+    wait_until(
+        lambda: (
+            run.rows("SELECT COUNT(*) AS n FROM scan_runs WHERE ended_at IS NOT NULL")[0]["n"] == 2
+        ),
+        "it ends again",
+    )
+    assert "usable artist" not in someone.get(HOME).text
+
+
 def test_nothing_is_cleared_before_it_was_confirmed(run, someone, music):
     added(someone, music, scan="yes")
     wait_until(lambda: has_ended(run), "it ends")

@@ -304,8 +304,39 @@ def test_a_track_without_a_title_is_refused_with_a_sentence(run, browser):
     form = browser.open("/queue").form_with("action", "add")
     page = browser.press(form, artist="Ann", title=" ")
 
-    assert "title" in told(page)
+    assert page.answer.status == 400
+    assert page.text_of("title-note") == "Name the title."
+    assert page.ids["title"]["aria-describedby"] == "title-note"
     assert len(statuses(run)) == 13
+
+
+def test_a_refused_track_stays_in_its_form_above_the_list_it_was_opened_on(run, browser):
+    form = browser.open("/queue?status=failed").form_with("action", "add")
+    page = browser.press(form, artist="Ann", title=SCRIPT, album="A", path="/etc/passwd")
+
+    typed = page.form_with("action", "add")
+    names = ("artist", "title", "album", "path", "next")
+    assert [typed.named(name) for name in names] == [
+        ["Ann"],
+        [SCRIPT],
+        ["A"],
+        ["/etc/passwd"],
+        ["/queue?status=failed"],
+    ]
+    assert page.answer.status == 400
+    assert page.text_of("path-note").startswith("Not an audio file inside a library")
+    assert len(statuses(run)) == 13
+    page = browser.press(typed, path="")
+    assert told(page) == "Queued ahead of everything else."
+
+
+@pytest.mark.parametrize("where", ["/queue?page=0", "/queue/1", "//elsewhere", ""])
+def test_a_refused_track_is_shown_whatever_page_it_says_it_came_from(run, browser, where):
+    form = browser.open("/queue").form_with("action", "add")
+    page = browser.press(form, artist="A" * 1001, title="T", next=where)
+
+    assert page.answer.status == 400
+    assert page.text_of("artist-note") == "At most 1,000 characters fit."
 
 
 def test_nothing_selected_is_told(browser):

@@ -2,13 +2,14 @@
 
 import csv
 import io
+import threading
 
 import pytest
 
 from fakes import FakeClock
 from lyrsvc.core.errors import StoreBusy, StoreLate
 from lyrsvc.store import counts
-from lyrsvc.web import report_views
+from lyrsvc.web import csv_export, report_views
 from lyrsvc.web.csv_export import neutral
 from report_rows import DONE, NOW, fill, insert_item
 from service_runs import House
@@ -193,6 +194,21 @@ def test_a_report_says_what_it_is(admin, key):
 
 
 @pytest.mark.spec("H-51")
+def test_every_piece_of_a_csv_is_made_where_reports_are(admin, monkeypatch):
+    monkeypatch.setattr(report_views, "PIECE", 2)
+    made_in = []
+    real = csv_export._lines
+
+    def noted(rows):
+        made_in.append(threading.current_thread().name)
+        return real(rows)
+
+    monkeypatch.setattr(csv_export, "_lines", noted)
+    assert len(csv_rows(admin, "recent-outcomes")) > 4
+    assert len(made_in) > 3
+    assert {name.rpartition("_")[0] for name in made_in} == {"web-report"}
+
+
 def test_a_csv_is_a_download_that_no_spreadsheet_runs(admin):
     answer = admin.get(f"{URL}/recent-outcomes?format=csv")
 

@@ -93,7 +93,7 @@ def test_a_password_has_at_least_eight_characters(run, password, status):
     answer = set_up(run.visitor(), password=password, confirm=password)
     assert answer.status == status
     if status == 400:
-        assert "8 characters" in answer.text
+        assert "The password must have at least 8 characters." in answer.text
         assert password not in answer.text
 
 

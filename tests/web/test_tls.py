@@ -4,6 +4,7 @@ import logging
 import socket
 import ssl
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_requests_are_served_over_tls_1_2_and_newer_only(certificates, pair):
 
 
 def test_limits_hold_over_tls_and_refusals_can_be_read(certificates, pair):
-    with running(context=certificates.context, head_s=0.3, idle_s=0.3, body_s=0.4) as house:
+    with running(context=certificates.context, head_s=0.8, idle_s=0.8, body_s=0.8) as house:
         tls = trusting(pair)
         with house.dial(tls=tls) as client:
             client.say(b"GET / HTTP/1.1\r\nHo")
@@ -96,28 +97,42 @@ def test_a_handshake_that_does_not_come_is_given_up(certificates, caplog):
     with running(context=certificates.context, handshake_s=0.3) as house:
         with house.dial() as silent, house.dial() as plain:
             plain.say(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
-            began = time.monotonic()
             assert plain.is_ended()
             assert silent.is_ended()
-            assert time.monotonic() - began < 3
         assert house.ask(tls=careless()).status == 200
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_handshakes_count_as_connections_and_make_room(certificates):
-    limits = {"connections": 8, "handshake_s": 30, "evicted_after_s": 0.2}
+@pytest.fixture
+def at_the_door():
+    """Fill a house with clients that never begin their handshake."""
+    with ExitStack() as stack:
+
+        def fill(house):
+            silent = [stack.enter_context(house.dial()) for _ in range(8)]
+            wait_until(lambda: len(house.server._hall.arriving) == 8, "they are at the door")
+            return silent
+
+        yield fill
+
+
+def test_handshakes_count_as_connections(certificates, at_the_door):
+    limits = {"connections": 8, "handshake_s": 60, "evicted_after_s": 60}
     with running(context=certificates.context, **limits) as house:
-        silent = [house.dial() for _ in range(8)]
-        wait_until(lambda: len(house.server._hall.arriving) == 8, "they are at the door")
+        at_the_door(house)
         with pytest.raises((ConnectionError, ssl.SSLError)):
             house.ask(tls=careless())
+
+
+def test_handshakes_that_do_not_come_make_room(certificates, at_the_door):
+    limits = {"connections": 8, "handshake_s": 60, "evicted_after_s": 0.2}
+    with running(context=certificates.context, **limits) as house:
+        silent = at_the_door(house)
         time.sleep(0.3)
         for _ in range(3):
             assert house.ask(tls=careless()).status == 200
         ended = [client.is_ended(within_s=0.2) for client in silent]
         assert 1 <= ended.count(True) <= 3
-        for client in silent:
-            client.socket.close()
 
 
 @pytest.mark.spec("H-59")

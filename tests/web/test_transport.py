@@ -15,6 +15,7 @@ from lyrsvc.web.limits import Limits
 from lyrsvc.web.security_headers import HEADERS
 from raw_http import HOST, Demo, running
 from served import wait_until
+from timing import is_within
 
 POST = b"POST /echo HTTP/1.1\r\n" + HOST
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -302,15 +303,14 @@ def test_an_answer_before_the_whole_body_ends_the_connection_and_can_be_read(hou
             assert client.is_ended()
 
 
-def test_a_client_that_only_listens_is_still_answered(house):
-    with house.dial() as client:
+def test_a_client_that_only_listens_is_still_answered():
+    with running(goodbye_s=60) as house, house.dial() as client:
         client.say(b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n")
         client.socket.shutdown(socket.SHUT_WR)
         time.sleep(0.1)
         house.app.may_end.set()
         assert client.hear().body == b"slow\n"
-        assert client.is_ended(within_s=0.4)
-    house.app.may_end.clear()
+        assert client.is_ended()
 
 
 def test_a_broken_application_is_told_without_a_word_why(house, caplog):
@@ -327,6 +327,22 @@ def test_an_answer_that_breaks_halfway_is_seen_to_be_cut(house):
         client.say(b"GET /halfway HTTP/1.1\r\n" + HOST + b"\r\n")
         said = client.hear_all()
         assert said.endswith(b"\r\n\r\n4\r\nhalf\r\n")  # and no last chunk
+
+
+def test_an_old_client_is_sent_no_chunks(house, caplog):
+    with house.dial() as client:
+        client.say(b"GET /pieces HTTP/1.0\r\n\r\n")
+        head, _, rows = client.hear_all().partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head
+    assert b"connection: close" in head
+    assert rows == b"artist,title\r\na,b\r\n"
+    with house.dial() as client:
+        client.say(b"GET /stream HTTP/1.0\r\n\r\n")
+        heard = b""
+        while heard.count(b": keep\n\n") < 2:
+            heard += client.socket.recv(1000)
+    assert heard.partition(b"\r\n\r\n")[2].startswith(b": keep\n\n: keep\n\n")
+    assert "broke" not in caplog.text
 
 
 def test_a_client_that_leaves_in_the_middle_is_no_error(house, caplog):
@@ -403,15 +419,15 @@ def test_a_slow_body_is_408_and_the_application_hears_of_it():
 
 
 def test_an_idle_connection_is_ended_but_not_one_that_is_being_answered():
-    with running(idle_s=0.3, head_s=0.3, body_s=0.3) as house:
+    with running(idle_s=0.8, head_s=0.8, body_s=0.8) as house:
         with house.dial() as client:
             assert client.get("/hello").status == 200
             began = time.monotonic()
             assert client.is_ended()
-            assert 0.2 < time.monotonic() - began < 2
+            assert time.monotonic() - began > 0.6
         with house.dial() as client:
             client.say(b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n")
-            time.sleep(0.8)
+            time.sleep(1.6)
             house.app.may_end.set()
             assert client.hear().body == b"slow\n"
 
@@ -431,11 +447,11 @@ def test_a_client_that_does_not_read_is_dropped(path):
 
 
 def test_a_slow_reader_is_not_dropped():
-    with running(stalled_write_s=0.5) as house, house.dial(receive_buffer=262144) as client:
+    with running(stalled_write_s=1.5) as house, house.dial(receive_buffer=262144) as client:
         client.say(b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n")
         heard = 0
-        for _ in range(12):
-            time.sleep(0.1)
+        for _ in range(10):
+            time.sleep(0.2)
             heard += len(client.socket.recv(1024 * 1024))
         while heard < 64 * 1024 * 1024:
             piece = client.socket.recv(1024 * 1024)
@@ -444,10 +460,10 @@ def test_a_slow_reader_is_not_dropped():
 
 
 def test_a_quiet_event_stream_stays_open():
-    short = {"stalled_write_s": 0.2, "stalled_stream_s": 0.2, "idle_s": 0.2, "head_s": 0.2}
+    short = {"stalled_write_s": 0.6, "stalled_stream_s": 0.6, "idle_s": 0.6, "head_s": 0.6}
     with running(**short) as house, house.dial() as client:
         client.say(b"GET /stream HTTP/1.1\r\n" + HOST + b"\r\n")
-        ends = time.monotonic() + 1
+        ends = time.monotonic() + 1.5
         while time.monotonic() < ends:
             assert client.socket.recv(1000)
 
@@ -532,12 +548,14 @@ def test_64_slow_clients_do_not_slow_down_the_others():
         slow = [house.dial() for _ in range(64)]
         for number, client in enumerate(slow):
             client.say(b"GET / HTTP/1.1\r\nX-%d: " % number)
+
+        def answered():
+            assert house.ask("/hello").status == 200
+
         for _ in range(20):
             for client in slow:
                 client.say(b"a")
-            began = time.monotonic()
-            assert house.ask("/hello").status == 200
-            assert time.monotonic() - began < 0.1
+            assert is_within(0.1, answered)
         for client in slow:
             client.socket.close()
 

@@ -243,9 +243,9 @@ def _run_provider(call: Call) -> int:
             cause = (error.strerror or "unknown error").lower()
             raise Refused(f"cannot listen on port {port}: {cause}; choose another") from error
         with stand_in:
-            call.print("\n".join(provider_lines(stand_in.url)))
-            call.world.stdout.flush()
             try:
+                call.print("\n".join(provider_lines(stand_in.url)))
+                call.world.stdout.flush()
                 threading.Event().wait()
             except KeyboardInterrupt:
                 call.note("stopped")

@@ -111,7 +111,6 @@ def _store_checks(call: Call, stack: ExitStack) -> Iterator[tuple[str, Examine]]
     from lyrsvc.services import store_diagnosis as store
     from lyrsvc.services.secret_store import SecretStore
     from lyrsvc.settings.environment_sections import Environment
-    from lyrsvc.store.database import exists
 
     path, clock = call.database_path, call.world.clock
     given = call.settings.environment.master_key
@@ -123,13 +122,10 @@ def _store_checks(call: Call, stack: ExitStack) -> Iterator[tuple[str, Examine]]
         return store.examine_key(vaults[0], source)
 
     yield "key", examine_key
-    if not exists(path):
-        yield "database", lambda: [odd("database", f"there is none at {path}", store.NO_DATABASE)]
-        yield from _lane_checks(call, None)
-        return
     yield "database", lambda: store.examine_schema(path)
     db = _opened(call, stack)
     if db is None:
+        yield from _lane_checks(call, None)
         return
     yield "integrity", lambda: store.examine_content(db, clock=clock)
     secrets = None

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def examine_token(call: Call, secrets: "SecretStore | None") -> Iterator[Finding]:
     """Look whether any lane can be asked."""
     from lyrsvc.providers.lane_registry import find_lanes
+    from lyrsvc.runtime import lane_names
     from lyrsvc.services.lookup import NOTHING_TO_ASK
 
-    names = _lane_names(call)
+    names = lane_names(call.settings)
     lanes = find_lanes(names)
     free = [lane.name for lane in lanes if not lane.needs_token]
     token, source = _token(call, secrets)
@@ -121,11 +122,6 @@ def _classifier(call: Call) -> Iterator[Finding]:
         yield make("classifier", f"the classifier does not answer: {error}", remedy)
     else:
         yield well("classifier", f"it answers{f', model {version}' if version else ''}")
-
-
-def _lane_names(call: Call) -> list[str]:
-    chosen = call.settings.providers
-    return list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))
 
 
 def _token(call: Call, secrets: "SecretStore | None") -> tuple[str, str]:

@@ -23,9 +23,15 @@ def run() -> int:
             return 0
     from lyrsvc.cli.interrupts import listen_for_interrupts
     from lyrsvc.cli.running import main, world_of
+    from lyrsvc.core.errors import Refused
 
     listen_for_interrupts()
-    return main(argv, world_of(os.environ, sys.stdin, sys.stdout, sys.stderr))
+    try:
+        world = world_of(os.environ, sys.stdin, sys.stdout, sys.stderr)
+    except Refused as error:
+        print(f"lyrsvc: {error}", file=sys.stderr)
+        return error.exit_code
+    return main(argv, world)
 
 
 if __name__ == "__main__":

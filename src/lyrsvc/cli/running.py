@@ -1,6 +1,7 @@
 """From a command line to an exit code: find the command, load settings, run its function."""
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -24,17 +25,22 @@ from lyrsvc.settings import locations
 from lyrsvc.settings.loading import Inputs, Loaded, circumstances, examine, fail_on_faults
 from lyrsvc.settings.registry import Registry
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def world_of(
     environ: Mapping[str, str], stdin: TextIO | None, stdout: TextIO | None, stderr: TextIO | None
 ) -> World:
-    """Gather the outside of a real run; a stream that was closed beforehand leads nowhere."""
+    """Gather the outside of a real run; a stream that was closed beforehand leads nowhere.
+
+    Raises ``Refused`` where the directory we were started in is gone.
+    """
     # In this order, so that no database and no socket gets the number of a closed stream.
     streams = (stdin or _nowhere("r"), stdout or _nowhere("w"), stderr or _nowhere("w"))
     for stream in streams[1:]:
         with contextlib.suppress(AttributeError, ValueError, OSError):
             cast("Any", stream).reconfigure(encoding="utf-8", errors="backslashreplace")
-    return World(dict(environ), Path.cwd(), current_user(), *streams, SystemClock(), make_way)
+    return World(dict(environ), _here(), current_user(), *streams, SystemClock(), make_way)
 
 
 def main(argv: list[str], world: World) -> int:
@@ -46,6 +52,16 @@ def main(argv: list[str], world: World) -> int:
         return code if trouble is None else _tell_unwritten(trouble, voice)
     finally:
         voice.close()
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise Refused(
+            f"the current directory cannot be used ({(error.strerror or 'error').lower()}); "
+            "change to another one"
+        ) from error
 
 
 def _nowhere(mode: str) -> TextIO:
@@ -143,7 +159,9 @@ def _call(call: Call, voice: Voice) -> int:
     except LyrsvcError as error:
         voice.complain(str(error))
         return error.exit_code
-    except Exception as error:  # noqa: BLE001 - the last line of defence of a command
+    except Exception as error:  # the last line of defence of a command
+        if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+            raise  # nobody but the answer is written without a name
         voice.explain(error)
         file = call.settings.logging.file
         hint = f", or see {file}" if file else ""

@@ -1,5 +1,6 @@
 """Looking through libraries."""
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ SUMMARY = (
     "unreadable", "errors", "seconds",
 )  # fmt: skip
 LOCK_WAIT_S = 10.0
-NICENESS = 5
+NICENESS = 10
 """A scan can wait; a server beside it answers somebody."""
 _REASONS = {
     "root_unavailable": "its directory is missing, empty or cannot be read; "
@@ -41,6 +42,7 @@ def scan(call: Call) -> int:
         chosen = _chosen(call, db)
         with progress_of(call, "files") as line:
             scanner = runtime.build_scanner(call.settings, db=db, clock=call.world.clock)
+            gc.freeze()  # looking through what stays would take time while others wait to write
             round_ = _Round(call, scanner, mode=mode, flags=flags, line=line)
             call.print_rows(SUMMARY, round_.rows(chosen))
     if not chosen:

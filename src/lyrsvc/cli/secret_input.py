@@ -19,7 +19,7 @@ def read_value(world: World, name: str) -> str:
         raise UsageError(f"the value of {name} is not text") from None
     if len(text) > _MOST_CHARACTERS:
         raise UsageError(f"the value of {name} is longer than 64 KiB")
-    return text.removesuffix("\n").removesuffix("\r")
+    return text.removeprefix("\ufeff").removesuffix("\n").removesuffix("\r")
 
 
 def read_password(world: World) -> str:

@@ -12,7 +12,7 @@ _LOG = logging.getLogger("lyrsvc.serve")
 
 def serve(call: Call) -> int:
     """Open everything, then serve until a signal comes."""
-    from lyrsvc import daemon, serving, surveying
+    from lyrsvc import daemon, runtime, serving, surveying
     from lyrsvc.cli.scan_commands import look_again_mode
     from lyrsvc.clock import SystemClock
     from lyrsvc.core.schedule import plan_text
@@ -28,6 +28,7 @@ def serve(call: Call) -> int:
     memory = LogMemory(call.voice.redactor, earlier=recall_lines(file) if file else ())
     call.voice.let_overhear(memory)
     log_crashes()
+    daemon.allow_many_files()
     daemon.give_memory_back()
     settings = call.settings
     vault = serving.open_vault(settings)
@@ -49,7 +50,7 @@ def serve(call: Call) -> int:
                 "config": str(call.loaded.config_path or ""),
                 "database": str(call.database_path),
                 "address": settings.server.addr,
-                "lanes": ",".join(_lanes(call)),
+                "lanes": ",".join(runtime.lane_names(settings)),
                 "schedule": plan_text(surveying.scan_plan(settings)),
                 "ui": "on" if settings.server.web_ui_enabled else "off",
             },
@@ -63,8 +64,3 @@ def serve(call: Call) -> int:
             reopen_log=call.voice.reopen_log if file else None,
         )
     return 0
-
-
-def _lanes(call: Call) -> list[str]:
-    chosen = call.settings.providers
-    return list(dict.fromkeys((chosen.primary, *chosen.fallback_order)))

@@ -82,8 +82,10 @@ class Voice:
     def let_overhear(self, handler: "logging.Handler") -> None:
         """Have another handler hear every line from now on."""
         self._overhearing.append(handler)
-        self.close()
-        self.set_up()
+        if self._logs is not None:
+            self._logs.let_overhear(handler)
+        else:
+            self.set_up()
 
     def note(self, sentence: str) -> None:
         """Say something worth knowing."""

@@ -1,6 +1,6 @@
 """Clean an answer once, before it is judged: the same way for every lane.
 
-Entities are decoded exactly once, so a candidate must not be cleaned twice.
+Entities are decoded exactly once, so what was cleaned before is given back as it is.
 """
 
 import html
@@ -32,6 +32,8 @@ _ELLIPSES: Final = frozenset({"...", "…"})
 
 def clean(candidate: Candidate) -> Candidate:
     """Give the candidate with clean words; no text at all when nothing is left to sing."""
+    if candidate.cleaned:
+        return candidate
     cues = _clean_cues(candidate.cues)
     lines = clean_lines(candidate.plain or "")
     if any(map(starts_with_stamp, lines)):
@@ -44,12 +46,8 @@ def clean(candidate: Candidate) -> Candidate:
         plain="\n".join(lines) if _has_words(lines) else None,
         instrumental=instrumental,
         translation=_clean_translation(candidate.translation),
+        cleaned=True,
     )
-
-
-def clean_text(text: str) -> str:
-    """Clean a text of several lines."""
-    return "\n".join(clean_lines(text))
 
 
 def clean_lines(text: str) -> list[str]:
@@ -168,8 +166,13 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
 
 def _is_mark(lines: Sequence[str]) -> bool:
     """Tell whether the only text is an instrumental mark."""
-    filled = [line for line in lines if not is_pause(line)]
-    return bool(filled) and all(map(is_instrumental_mark, filled))
+    found = False
+    for line in lines:
+        if not is_pause(line):
+            if not is_instrumental_mark(line):
+                return False
+            found = True
+    return found
 
 
 def _has_words(lines: Sequence[str]) -> bool:

@@ -1,8 +1,6 @@
 """What the match guard knows about a pair: the asked recording and an answer, compared."""
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lyrsvc.core.credits import (
@@ -14,6 +12,8 @@ from lyrsvc.core.credits import (
     share_name,
     track_artist,
 )
+from lyrsvc.core.han_forms import fold_han
+from lyrsvc.core.isrc import read_isrcs
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.lyrics import Matched
 from lyrsvc.core.qualifiers import Kind
@@ -22,9 +22,6 @@ from lyrsvc.core.title_relations import TitleRelation, relate_titles, settle_tra
 from lyrsvc.core.titles import Title, read_title
 from lyrsvc.core.versions import VersionRelation, hint_kinds, relate_versions
 
-_ISRC: Final = re.compile(r"[A-Z]{2}[A-Z0-9]{3}[0-9]{7}")
-_ISRC_LIST: Final = re.compile(r"[;,/|\0]")
-_ISRC_NOISE: Final = re.compile(r"[-\s]")
 _LOOSE: Final = frozenset({Kind.LIVE, Kind.DEMO, Kind.ACOUSTIC, Kind.REMIX})
 
 
@@ -66,6 +63,7 @@ class Facts:
 
 def compare(asked: Recording, answered: Matched) -> Facts:
     """Gather the facts about a pair."""
+    asked, answered = _fold_asked(asked), _fold_answered(answered)
     credits = _asked_credits(asked)
     credit = read_credit(answered.artist)
     names = frozenset().union(*(c.wholes | c.names for c in (*credits, credit)))
@@ -79,7 +77,7 @@ def compare(asked: Recording, answered: Matched) -> Facts:
         delta_ms=delta_ms,
         album_equal=same_album(asked.album, answered.album),
         untitled=not match_key(asked.title),
-        isrc_shared=bool(clean_isrcs(asked.isrcs) & clean_isrcs(answered.isrcs)),
+        isrc_shared=not set(read_isrcs(asked.isrcs)).isdisjoint(read_isrcs(answered.isrcs)),
         guests_clash=_guests_clash(credits, one, credit, other),
         symbolic=one.is_symbolic or other.is_symbolic,
         generic=one.is_generic or other.is_generic,
@@ -96,10 +94,29 @@ def same_album(asked: str, answered: str) -> bool:
     return relate_titles(one, other) is TitleRelation.EQUAL
 
 
-def clean_isrcs(isrcs: Iterable[str]) -> frozenset[str]:
-    """Give the well-formed ISRCs in upper case, without hyphens and blanks, lists divided."""
-    bare = (_ISRC_NOISE.sub("", one).upper() for isrc in isrcs for one in _ISRC_LIST.split(isrc))
-    return frozenset(isrc for isrc in bare if _ISRC.fullmatch(isrc))
+def _fold_asked(asked: Recording) -> Recording:
+    names = (asked.title, asked.artist, asked.album, asked.album_artist, *asked.artists)
+    if all(map(str.isascii, names)):
+        return asked
+    return replace(
+        asked,
+        title=fold_han(asked.title),
+        artist=fold_han(asked.artist),
+        artists=tuple(map(fold_han, asked.artists)),
+        album=fold_han(asked.album),
+        album_artist=fold_han(asked.album_artist),
+    )
+
+
+def _fold_answered(answered: Matched) -> Matched:
+    if all(map(str.isascii, (answered.title, answered.artist, answered.album))):
+        return answered
+    return replace(
+        answered,
+        title=fold_han(answered.title),
+        artist=fold_han(answered.artist),
+        album=fold_han(answered.album),
+    )
 
 
 def _asked_credits(asked: Recording) -> tuple[Credit, ...]:

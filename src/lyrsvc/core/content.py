@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from lyrsvc.core.han_forms import fold_han
 from lyrsvc.core.keys import match_key
 from lyrsvc.core.lrc import split_lines
 from lyrsvc.core.lyric_lines import is_text_bearing
@@ -22,10 +23,9 @@ CLAIM_LINES: Final = 4
 
 TOO_LONG: Final = "too_long"
 PLACEHOLDER: Final = "placeholder_text"
+"""The lane has no words; with every other reason it gave wrong ones."""
 TOO_FEW: Final = "too_few_lines"
 SPAM: Final = "spam_text"
-MISS_REASONS: Final = frozenset({PLACEHOLDER})
-"""Reasons that mean the lane has no words, not that it gave the wrong ones."""
 
 PLACEHOLDERS: Final = frozenset(
     {
@@ -121,7 +121,7 @@ def _is_too_short(sung: Sequence[str], asked_ms: int | None) -> bool:
 
 
 def _vocabulary(text: str, script: str) -> set[str]:
-    words = {word for word in _words(match_key(text)) if len(word) >= WORD_LETTERS}
+    words = {word for word in _words(fold_han(match_key(text))) if len(word) >= WORD_LETTERS}
     if script not in UNSPACED_SCRIPTS:
         return words
     return {

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import product
+from itertools import groupby, product
 from typing import Final
 
 from lyrsvc.core import outline
@@ -43,9 +43,12 @@ _NO_ALIAS: Final = frozenset(
         *("french", "canadian", "australian", "swedish"),
     }
 )
+_EASTERN: Final = frozenset({"HAN", "KANA", "HANGUL"})
 _SEPARATOR: Final = re.compile(
     r"\s*[;,/|、\0]\s*|\s+(?:x|×|vs\.?|with|and|&|\+|y|et)\s+(?=\S)", re.IGNORECASE
 )
+# The same two people, but too common in names to divide one: "Jorge e Mateus".
+_JOINER: Final = re.compile(r"\s(?:e|i|en|ve|og|och|und|и)\s|\s*[・·•]\s*", re.IGNORECASE)
 _SURNAME_FIRST: Final = re.compile(r"([^\s;,/|、\0]+), ([^;,/|、\0]+)")
 _ARTICLE_LAST: Final = re.compile(r"(.+?),\s*the\s*", re.IGNORECASE)
 
@@ -66,7 +69,8 @@ class Credit:
     """A credit as name forms: compared without blanks, a leading "the" dropped.
 
     ``wholes`` are the undivided credit and its aliases, ``names`` and ``guests``
-    its single names, ``groups`` undivided names of the list and among the guests.
+    its single names, ``groups`` undivided names of the list and among the guests,
+    and the halves of a name in two scripts.
     """
 
     wholes: frozenset[str] = frozenset()
@@ -137,7 +141,7 @@ def split_names(credit: str) -> list[str]:
     return pieces
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def name_form(name: str) -> str:
     """Give the form in which a name is compared."""
     spelled = words_of(name).spelled
@@ -146,7 +150,7 @@ def name_form(name: str) -> str:
     return "".join(spelled) or "".join(compare_form(name).split())
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def read_credit(credit: str, listed: tuple[str, ...] = ()) -> Credit:
     """Read a credit, with the list of names the tags give beside it."""
     if is_placeholder(credit) and all(map(is_placeholder, listed)):
@@ -154,6 +158,7 @@ def read_credit(credit: str, listed: tuple[str, ...] = ()) -> Credit:
     main, aliases, guests = _cut(credit)
     inverted = _article_first(main.strip())
     wholes = {name_form(credit), name_form(main), name_form(inverted), *aliases}
+    wholes.add(name_form(_JOINER.sub(" and ", main)))
     if surname := _SURNAME_FIRST.fullmatch(main.strip()):
         wholes.add(name_form(f"{surname[2]} {surname[1]}"))
     names = _split_forms([inverted, *listed])
@@ -161,7 +166,7 @@ def read_credit(credit: str, listed: tuple[str, ...] = ()) -> Credit:
         wholes=_unmasked(wholes - {""}),
         names=_unmasked(names),
         guests=_unmasked(_split_forms(guests)),
-        groups=_unmasked(_forms([*listed, *guests])),
+        groups=_unmasked(_forms([*listed, *guests, *_twins(main)])),
         scripts=letter_scripts(compare_form(" ".join((main, *listed)))),
     )
 
@@ -253,6 +258,20 @@ def _split_forms(texts: Iterable[str]) -> set[str]:
 
 def _forms(names: Iterable[str]) -> set[str]:
     return {name_form(name) for name in names if not is_placeholder(name)} - {"", "the"}
+
+
+def _twins(main: str) -> list[str]:
+    """List the halves of names that are given in two scripts, as in "周杰倫 Jay Chou"."""
+    halves: list[str] = []
+    for name in _SEPARATOR.split(main):
+        runs = [" ".join(words) for _, words in groupby(name.split(), key=_is_eastern)]
+        halves += runs if len(runs) == 2 else []
+    return halves
+
+
+def _is_eastern(word: str) -> bool:
+    scripts = letter_scripts(word)
+    return bool(scripts) and scripts <= _EASTERN
 
 
 def _unmasked(forms: set[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ and the store writes down what comes out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -106,6 +106,11 @@ class TargetResult(StrEnum):
     REJECTED = "rejected"
     GONE = "gone"
 
+    @property
+    def is_served(self) -> bool:
+        """Tell whether what was found stands there, written now or before."""
+        return self in (TargetResult.WRITTEN, TargetResult.SAME)
+
 
 class TargetOrigin(StrEnum):
     """Why a target is where it is."""
@@ -116,8 +121,22 @@ class TargetOrigin(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OwnTags:
+    """What the tags of one file say beyond the names that all files of its item share."""
+
+    album: str = ""
+    album_artist: str = ""
+    isrc: str = ""
+    mbid: str = ""
+    low_confidence: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """One sidecar stem to write; paths are as Python's file functions take them."""
+    """One sidecar stem to write; paths are as Python's file functions take them.
+
+    ``tags`` are known when they were asked for and a scan has read the file.
+    """
 
     id: int
     item_id: int
@@ -133,6 +152,7 @@ class Target:
     kind: Kind | None = None
     reason: str = ""
     settled_at: datetime | None = None
+    tags: OwnTags | None = field(default=None, compare=False)
 
     @property
     def is_open(self) -> bool:
@@ -243,25 +263,39 @@ class WorkItem:
             album_artist=self.album_artist,
             album=self.album,
             duration_ms=self.duration_ms or None,
-            isrcs=tuple(filter(None, self.isrc.split(","))),
+            isrcs=_listed(self.isrc),
             mbid=self.mbid or None,
             low_confidence=self.low_confidence,
         )
 
     def recording_for(self, target: Target) -> Recording:
-        """Give the recording as one target's own file has it."""
-        known = self.recording
-        return Recording(
-            title=known.title,
-            artist=known.artist,
-            artists=known.artists,
-            album_artist=known.album_artist,
-            album=known.album,
-            duration_ms=target.duration_ms or known.duration_ms,
-            isrcs=known.isrcs,
-            mbid=known.mbid,
-            low_confidence=known.low_confidence,
+        """Give the recording as one target's own file has it, to judge with."""
+        recording = replace(
+            self.recording,
+            duration_ms=target.duration_ms or self.duration_ms or None,
             source_path=Path(target.source_path) if target.source_path else None,
+        )
+        own = target.tags
+        if own is None:
+            return recording
+        return replace(
+            recording,
+            album=own.album,
+            album_artist=own.album_artist,
+            isrcs=_listed(own.isrc),
+            mbid=own.mbid or None,
+            low_confidence=own.low_confidence,
+        )
+
+    def question_for(self, target: Target) -> Recording:
+        """Give what to ask lanes for a target: its own data, the gaps filled from its copies."""
+        known, own = self.recording, self.recording_for(target)
+        return replace(
+            own,
+            album=own.album or known.album,
+            album_artist=own.album_artist or known.album_artist,
+            isrcs=own.isrcs or known.isrcs,
+            mbid=own.mbid or known.mbid,
         )
 
 
@@ -348,3 +382,12 @@ def move(item: WorkItem, event: Event) -> Status:
     if isinstance(row.leads_to, Fate):
         return item.status
     return row.leads_to
+
+
+def _listed(isrc: str) -> tuple[str, ...]:
+    return tuple(filter(None, isrc.split(",")))
+
+
+def without_reason(item: WorkItem) -> WorkItem:
+    """Give the item without what was said about its last failure or miss."""
+    return replace(item, reason="", reason_detail="", reason_text="")

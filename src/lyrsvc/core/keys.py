@@ -6,7 +6,6 @@ idempotent, equal for composed and decomposed input, and marked by
 """
 
 import unicodedata
-from functools import lru_cache
 from typing import Final
 
 from lyrsvc.core.alphabets import letter_script
@@ -14,6 +13,8 @@ from lyrsvc.core.normal_forms import normal_form
 
 KEY_VERSION: Final = 1
 BUCKET_MS: Final = 5000
+NEAR_MS: Final = 3000
+"""How far apart in length two files of one recording may be; less than a bucket."""
 
 _APOSTROPHES: Final = "'‘’‚‛´ʹʼ′`\u1ffd\uff07"
 _QUOTES: Final = "“”„‟«»″〝〞〟\uff02"
@@ -54,21 +55,16 @@ def _fold_unicode(folded: str) -> str:
 
 
 def _drop_controls(text: str) -> str:
-    return "".join(char for char in text if _category(char) not in _DROPPED)
+    return "".join(char for char in text if unicodedata.category(char) not in _DROPPED)
 
 
 def _drop_accents(text: str) -> str:
     kept: list[str] = []
     bare = False
     for char in normal_form("NFD", text):
-        category = _category(char)
+        category = unicodedata.category(char)
         if category[0] != "M":
             bare = letter_script(char) in _BARE_SCRIPTS
         if not (bare and category == "Mn"):
             kept.append(char)
     return normal_form("NFC", "".join(kept))
-
-
-@lru_cache(maxsize=4096)
-def _category(char: str) -> str:
-    return unicodedata.category(char)

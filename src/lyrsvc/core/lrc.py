@@ -82,17 +82,17 @@ def without_stamps(line: str) -> str:
 
 
 def _filled_lines(text: str) -> list[str]:
-    return [line for line in split_lines(text) if line and not line.isspace()]
+    """Give the lines with anything in them, without blanks around it."""
+    return [line for line in map(_trimmed, split_lines(text)) if line]
 
 
 def _header(lines: list[str]) -> dict[str, str]:
     header: dict[str, str] = {}
     for line in lines:
         tag = _tag(line)
-        if tag:
-            header[tag[0]] = tag[1]
-        elif _trimmed(line):
+        if not tag:
             break
+        header[tag[0]] = tag[1]
     return header
 
 
@@ -101,7 +101,7 @@ def _bounded(lines: list[str]) -> Iterator[Cue]:
     for line in lines:
         if len(line) > LONGEST_LINE:
             continue
-        for cue in _cues(_trimmed(line)):
+        for cue in _cues(line):
             cues += 1
             characters += len(cue.text)
             if cues > MOST_CUES or characters > MOST_CHARACTERS:
@@ -111,14 +111,14 @@ def _bounded(lines: list[str]) -> Iterator[Cue]:
 
 def _cues(line: str) -> Iterator[Cue]:
     """Give the cues of one line; stamps further inside it begin new ones."""
-    if not _STAMP.match(line):
-        return
     at = 0
     while at < len(line):
         times: list[int] = []
         while found := _NEXT_STAMP.match(line, at):
             times.append(_milliseconds(found))
             at = found.end()
+        if not times:
+            return
         inner = _STAMP.search(line, at)
         end = inner.start() if inner else len(line)
         yield from _timed(times, line[at:end].removeprefix(" ").rstrip())
@@ -178,10 +178,9 @@ def _offset(lines: list[str]) -> int:
 
 def _tag(line: str) -> tuple[str, str] | None:
     """Read a ``[key:value]`` line; a key that begins with a digit is a stamp."""
-    tag = _trimmed(line)
-    if len(tag) > LONGEST_LINE or not (tag.startswith("[") and tag.endswith("]")):
+    if len(line) > LONGEST_LINE or not (line.startswith("[") and line.endswith("]")):
         return None
-    key, colon, value = tag[1:-1].partition(":")
+    key, colon, value = line[1:-1].partition(":")
     key = key.strip().lower()
     if not colon or not key or key[0].isdigit() or len(key) > 40:
         return None

@@ -1,6 +1,6 @@
 """Lyrics as a lane answers them, and how good they are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -38,7 +38,8 @@ class Matched:
 class Candidate:
     """One answer of a lane, not yet judged.
 
-    ``translation_language`` tells a stored translation from one that is wanted now.
+    ``translation_language`` tells a stored translation from one that is wanted now;
+    ``cleaned`` says that its words must not be cleaned again.
     """
 
     matched: Matched
@@ -48,6 +49,7 @@ class Candidate:
     language: str | None = None
     translation: tuple[Cue, ...] | None = None
     translation_language: str | None = None
+    cleaned: bool = field(default=False, compare=False)
 
 
 class Quality(IntEnum):

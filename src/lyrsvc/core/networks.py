@@ -97,7 +97,7 @@ def judge(
         client=str(client) if client is not None else "",
         via_proxy=by_proxy,
         trusted=known and http_version != "1.0" and _is_own_name(policy, names),
-        may_scrape=_may_scrape(policy, headers, loopback=loopback, by_proxy=by_proxy)
+        may_scrape=_may_scrape(headers, loopback=loopback, by_proxy=by_proxy)
         or (known and (_is_own_name(policy, names) or _is_single_label(names))),
         secure=tls or (by_proxy and _forwarded_proto(headers) == "https"),
         host=host,
@@ -105,16 +105,14 @@ def judge(
     )
 
 
-def _may_scrape(policy: TrustPolicy, headers: Headers, *, loopback: bool, by_proxy: bool) -> bool:
-    """Let this machine read the metrics, unless its declared proxy speaks for another client."""
+def _may_scrape(headers: Headers, *, loopback: bool, by_proxy: bool) -> bool:
+    """Let this machine read the metrics, unless its declared proxy speaks for another one."""
     if not loopback:
         return False
     if not by_proxy:
         return True
     named = [_parse_hop(hop) for hop in _hops(_values(headers, "x-forwarded-for"))]
-    return all(
-        one is not None and (one.is_loopback or _within(one, policy.declared)) for one in named
-    )
+    return all(one is not None and one.is_loopback for one in named)
 
 
 def _client_behind(policy: TrustPolicy, lines: Iterable[str]) -> Address | None:

@@ -47,22 +47,26 @@ RULES: Final[Mapping[Kind, str]] = {
     Kind.LIVE: r"^ live | live $| live (?:at|in|from|on|version|sessions?|recording) "
     r"| unplugged | in concert | concert version | sessions? "
     r"| ao vivo | en vivo | en directo | dal vivo | en concert "
-    r"|ライブ|ライヴ|라이브|现场|現場",
+    r"| canli |ライブ|ライヴ|라이브|现场|現場|演唱[会會]| концерт",
     Kind.EDIT: r" edit | extended | radio (?:mix|version|cut) "
-    r"| (?:short|long|full|full length) version | (?:7|12) (?:inch|mix|version) ",
-    Kind.ACOUSTIC: r" acoustic | acapella | a cappella | stripped | orchestral | symphonic "
-    r"| piano version | strings version |^ piano $",
+    r"| (?:short|long|full|full length) ver(?:sion)? | (?:7|12) (?:inch|mix|version) ",
+    Kind.ACOUSTIC: r" acoustic | ac?cap+ella | a cap+ella | stripped | orchestral | symphonic "
+    r"| piano version | strings version |^ piano $| acustic[ao] | acoustique | akusti(?:k|sch) "
+    r"|アコースティック|어쿠스틱|不插电|不插電| акусти",
     Kind.DEMO: r" demos? | outtake | rehearsal | alternate | alternative | early version "
     r"| rough mix | take (?:\d+|one|two|three|four|five) ",
     Kind.SPEED: r" sped up | speed up | spedup | slowed | nightcore | daycore | 8d ",
     Kind.RERECORDED: r" rerecorded | re recorded | rerecording | re recording | new recording "
     rf"| newly recorded |(?<!remastered) {YEAR} version ",
     Kind.REMIX: r" remix(?:ed|es)? | rmx | refix | bootleg | mashup | rework(?:ed)? | flip | vip "
-    r"| dub mix | dub $|リミックス|리믹스",
-    Kind.INSTRUMENTAL: r" instrumentale?s? | inst | instr | karaoke | backing track | minus one "
-    r"| off vocals? | (?:no|without) vocals? | performance track | playback "
-    r"|カラオケ|オフボーカル|インスト|伴奏",
-    Kind.COVER: r" cover $| cover (?:version|of|by) | tribute | parody | in the style of "
+    r"| dub (?:mix|version) | dub $| mash up | megamix | remix版|リミックス|리믹스| ремикс",
+    Kind.INSTRUMENTAL: r" instrumentale?s? | inst | instr | instru | karaoke | backing tracks? "
+    r"| minus one |^ minus $|^ mr(?: ver)? $| (?:off|less) vocals? | vocals? off "
+    r"| (?:no|without) (?:lead )?vocals? | performance track | accompaniment | playback "
+    r"| music box |カラオケ|オフボーカル|インスト|オルゴール|伴奏|纯音乐|純音樂"
+    r"|노래방| 반주 | 연주곡 |경음악|인스트| караоке | минус| инструментал",
+    Kind.COVER: r" cover $| cover (?:version|ver|song|of|by) | covered by | tribute | parody "
+    r"| in the style of | カバー| カヴァー|歌ってみた|翻唱| 커버 | кавер"
     r"| made (?:famous|popular) by | originally performed by "
     r"| (?:alternate|alternative|alt|different|new|other) lyrics? ",
     Kind.PART: r"^ (?:reprise|skit|interlude|intro|outro|prelude) "
@@ -71,10 +75,12 @@ RULES: Final[Mapping[Kind, str]] = {
 _PATTERNS: Final = {kind: re.compile(rule) for kind, rule in RULES.items()}
 
 _NEUTRAL: Final = re.compile(
-    r" (?:remaster\w*|mono|stereo|deluxe|explicit|clean|anniversary|edition|expanded|bonus|digital"
+    r"リマスター|리마스터| ремастер"
+    r"| (?:remaster\w*|mono|stereo|deluxe|explicit|clean|anniversary|edition|expanded|bonus|digital"
     r"|atmos|album|single|original|official|video|audio|lyrics?|visualizer|hd|hq|4k|soundtrack|ost"
     rf"|prod|lp|motion picture|theme from) |^ from |^(?: {YEAR})+ $| {YEAR} mix "
-    rf"| main (?:mix|version) |^(?= .*{YEAR} )(?: (?:{YEAR}|\d\d?(?:st|nd|rd|th)?|{MONTH}))+ $"
+    rf"|^ ep $| ep version | main (?:mix|version) "
+    rf"|^(?= .*{YEAR} )(?: (?:{YEAR}|\d\d?(?:st|nd|rd|th)?|{MONTH}))+ $"
 )
 _POSSESSIVE: Final = re.compile(r"\w(?:['‘’‚‛´ʼ′`]s|s['‘’‚‛´ʼ′`])\s+version\b", re.IGNORECASE)
 
@@ -82,6 +88,7 @@ _MIX_WORDS: Final = re.compile(r"remix(?:ed|es)?|rmx|mix|versions?|ver|edit|exte
 _EXPLAINED: Final = re.compile(
     rf"remaster\w*|mono|stereo|original|album|single|main|atmos|dolby|surround|explicit|clean"
     rf"|digital|deluxe|video|official|rough|short|long|full|length|inch|7|10|12|{YEAR}"
+    r"|anniversary|\d\dth"
 )
 
 # Without brackets only words that can hardly belong to a title count.
@@ -89,8 +96,8 @@ _BARE_TIMING: Final = re.compile(
     rf" live(?: (?:at|in|from|on) .+| version| session| sessions| recording)?(?: {YEAR})? "
     rf"| (?:unplugged|in concert|ao vivo|en vivo|en directo|dal vivo|en concert)(?: {YEAR})? "
     r"| (?:(?:the|radio|single|extended|video|clean|explicit|album|original|short|long|full"
-    r"|length|7|12|inch|mix|version|cut|edit|acoustic|acapella|a cappella|stripped|orchestral"
-    r"|symphonic|piano version|strings version|live|demo|demos|outtake"
+    r"|length|7|12|inch|mix|version|cut|edit|acoustic|acustic[ao]|acapella|a cappella|stripped"
+    r"|orchestral|symphonic|piano version|strings version|live|demo|demos|outtake"
     r"|rehearsal|alternate|alternative|early|rough|take \d+"
     r"|sped up|speed up|slowed|and|reverb|nightcore|daycore|8d|audio|rerecorded"
     rf"|re recorded|new recording|remaster\w*|{YEAR}) )+"
@@ -119,7 +126,7 @@ class Qualified:
         return bool(self.kinds) or self.neutral
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def qualify(part: str) -> Qualified:
     """Read a part of a title, given as spelled."""
     tokens = words_of(part).spelled

@@ -21,6 +21,7 @@ from lyrsvc.core.item import (
     TargetStatus,
     WorkItem,
     move,
+    without_reason,
 )
 from lyrsvc.core.waiting import lined_up
 
@@ -36,7 +37,7 @@ def retry(item: WorkItem, *, now: datetime, chance: Random, shown_due: str = "")
             )
         raise NotFailed(refusal)
     item = replace(item, status=move(item, Event.RETRY), attempts=0)
-    return due_now(_without_reason(item), now=now, chance=chance)
+    return due_now(without_reason(item), now=now, chance=chance)
 
 
 def boost(
@@ -78,7 +79,7 @@ def seek(
         outcome=Result.NONE,
         route=Route.REMOTE,
     )
-    return due_now(_without_reason(item), now=now, chance=chance)
+    return due_now(without_reason(item), now=now, chance=chance)
 
 
 def recheck(
@@ -136,10 +137,6 @@ def is_missed(target: Target) -> bool:
 
 def _due(item: WorkItem, due_at: datetime, *, now: datetime, chance: Random) -> WorkItem:
     return lined_up(replace(item, due_at=due_at, ready_key=None), now, chance)
-
-
-def _without_reason(item: WorkItem) -> WorkItem:
-    return replace(item, reason="", reason_detail="", reason_text="")
 
 
 def _require_given_up(item: WorkItem, event: Event) -> None:

@@ -15,7 +15,8 @@ from lyrsvc.core.recording import Recording
 
 LONGEST_TEXT: Final = 2000
 """Characters of a reason that are kept."""
-
+IDENTITY: Final = ("artist_key", "title_key", "duration_bucket")
+"""The columns by which a file is known as a song."""
 
 _JSON: Final = json.JSONEncoder(ensure_ascii=False)
 

@@ -128,12 +128,6 @@ def script_of(character: str) -> str | None:
     return found if found is None or found in SCRIPT_NAMES else OTHER
 
 
-def letter_scripts(text: str) -> frozenset[str]:
-    """Name the scripts of all letters, telling apart the scripts that ``Other`` sums up."""
-    scripts = {_fine_script(character) for character in set(normal_form("NFKC", text))}
-    return frozenset(script for script in scripts if script is not None)
-
-
 def _fine_script(character: str) -> str | None:
     if not unicodedata.category(character).startswith("L"):
         return None

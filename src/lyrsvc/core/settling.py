@@ -24,22 +24,25 @@ from lyrsvc.core.item import (
     TargetStatus,
     WorkItem,
     move,
+    without_reason,
 )
 from lyrsvc.core.outcome import Attempt, Broken, Missed, Served
 from lyrsvc.core.releasing import given_back
-from lyrsvc.core.resume import Detected, Found
+from lyrsvc.core.resume import Detected, Found, Resume
 from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.core.waiting import Moment, WaitPolicy, backoff, lined_up, miss_cooldown
 
 LONGEST_REASON_BYTES: Final = 2048
 
-_SERVED: Final = frozenset({TargetResult.WRITTEN, TargetResult.SAME})
 _BEST_FIRST: Final = (Kind.LRC, Kind.TXT, Kind.MARKER)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetEnd:
-    """What became of one target; ``mode`` is the one it was looked after with."""
+    """What became of one target; ``mode`` is the one it was looked after with.
+
+    ``gone_from`` is where its audio was missed: a rename may have moved the target since.
+    """
 
     target_id: int
     status: TargetStatus
@@ -47,6 +50,7 @@ class TargetEnd:
     kind: Kind | None = None
     reason: str = ""
     mode: FetchMode = FetchMode.NORMAL
+    gone_from: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,15 +108,11 @@ def settle(
         lease_until_at=None,
         claimed_from=None,
         ready_key=None,
+        resume=_credited(after.resume),
     )
     return Settled(
         item=lined_up(after, now, chance), targets=tuple(stand), event=event, dropped=dropped
     )
-
-
-def credited(resume: Found | Detected) -> Found | Detected:
-    """Give what is left behind once its lanes have been credited, so that it happens once."""
-    return replace(resume, answers=())
 
 
 def short_text(text: str) -> str:
@@ -194,6 +194,8 @@ def _ended(target: Target, ending: Ending, now: datetime) -> Target:
     end = next((end for end in ending.targets if end.target_id == target.id), None)
     if end is None or end.mode is not target.mode:
         return target
+    if end.gone_from and end.gone_from != target.source_path:
+        return target
     if end.status is TargetStatus.PENDING:
         return replace(target, status=TargetStatus.PENDING)
     settled = end.status is TargetStatus.DONE
@@ -213,6 +215,11 @@ def _lost_its_library(target: Target) -> bool:
     return orphaned and target.status is not TargetStatus.DONE
 
 
+def _credited(resume: Resume | None) -> Resume | None:
+    """Give what is left behind once its lanes have been credited, so that it happens once."""
+    return replace(resume, answers=()) if isinstance(resume, Found | Detected) else resume
+
+
 def _after_serve(case: _Case) -> tuple[WorkItem, Sequence[Target]]:
     return _served(case, Event.SERVE), case.targets
 
@@ -225,13 +232,15 @@ def _after_rerun(case: _Case) -> tuple[WorkItem, Sequence[Target]]:
     elif case.ending.outcome is not None and _written(case.targets, case.ending):
         item = _served(case, Event.SERVE)
     resume = item.resume if isinstance(item.resume, Found) else None
-    return replace(_calm(item), status=status, due_at=case.now, resume=resume), case.targets
+    return replace(
+        without_reason(item), status=status, due_at=case.now, resume=resume
+    ), case.targets
 
 
 def _after_keep(case: _Case) -> tuple[WorkItem, Sequence[Target]]:
     """Leave the earlier result as it was (T10)."""
     status = move(case.item, Event.KEEP)
-    item = replace(_calm(case.item), status=status, attempts=0, resume=None, due_at=None)
+    item = replace(without_reason(case.item), status=status, attempts=0, resume=None, due_at=None)
     return item, [_closed(target, TargetResult.KEPT, case.now) for target in case.targets]
 
 
@@ -252,7 +261,7 @@ def _after_fail(case: _Case) -> tuple[WorkItem, Sequence[Target]]:
         reason=reason or "unknown",
         reason_detail=_own_code(outcome) if isinstance(outcome, Broken) else "",
         reason_text=short_text(text),
-        resume=credited(stored) if stored else None,
+        resume=stored,
         route=Route.LOCAL if stored else Route.REMOTE,
     )
     return failing, case.targets
@@ -331,7 +340,7 @@ def _served(case: _Case, event: Event) -> WorkItem:
     best = next((kind for kind in _BEST_FIRST if kind in kinds), None)
     own = accepted is not None and bool(written)
     return replace(
-        _calm(case.item),
+        without_reason(case.item),
         status=move(case.item, event),
         outcome=RESULT_OF_KIND[best] if best else Result.NONE,
         lane=accepted.lane if accepted and own else "",
@@ -343,10 +352,6 @@ def _served(case: _Case, event: Event) -> WorkItem:
         resume=None,
         due_at=None,
     )
-
-
-def _calm(item: WorkItem) -> WorkItem:
-    return replace(item, reason="", reason_detail="", reason_text="")
 
 
 def _closed(target: Target, result: TargetResult, now: datetime) -> Target:
@@ -384,7 +389,7 @@ def _missed(case: _Case, misses: int) -> WorkItem:
 
 def _written(targets: Sequence[Target], ending: Ending) -> list[Kind]:
     """List the kinds of the files that this attempt wrote or found to be the same."""
-    ended = {end.target_id for end in ending.targets if end.result in _SERVED}
+    ended = {end.target_id for end in ending.targets if end.result.is_served}
     return [target.kind for target in targets if target.id in ended and target.kind]
 
 

@@ -72,7 +72,7 @@ def query_title(title: str, *, artists: Collection[str] = ()) -> str:
     return _shorten(title, artists, keep=lambda said: not said.neutral)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def read_title(title: str, artists: frozenset[str] = frozenset()) -> Title:
     """Read a title; a first segment that is one of the artists' name forms is dropped."""
     parts = _take_apart(title, artists)

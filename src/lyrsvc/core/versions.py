@@ -15,7 +15,8 @@ SAME_CUT_MS: Final = 3000
 _CERTAIN_MS: Final = 1000
 _LIVE_ALBUM: Final = re.compile(
     r" live (?:at|in|from|on) | unplugged | in concert | concert version | live $"
-    r"| ao vivo | en vivo | en directo | dal vivo | en concert |ライブ|ライヴ|라이브|现场|現場"
+    r"| ao vivo | en vivo | en directo | dal vivo | en concert "
+    r"|ライブ|ライヴ|라이브|现场|現場|演唱[会會]"
 )
 _COVER_ALBUM: Final = re.compile(
     r" karaoke | tribute to | in the style of | made (?:famous|popular) by "

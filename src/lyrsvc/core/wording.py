@@ -12,8 +12,13 @@ from lyrsvc.core.numerals import PART_WORDS, has_digit, read_numbers
 
 ARTICLES: Final = frozenset({"the", "a", "an"})
 
+# Hardly anybody types these: the vowel signs of Arabic and Hebrew, the stop of Hawaiian.
+_UNWRITTEN: Final = (*range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C7, *range(0x64B, 0x653), 0x670)
 _LETTERS: Final = str.maketrans(
     {
+        **dict.fromkeys((*map(chr, _UNWRITTEN), *"ـʻʽʾʿ"), ""),
+        **dict.fromkeys("أإآٱ", "ا"),
+        **{"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه"},
         **{"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"},
         **{"ı": "i", "ħ": "h", "ŋ": "n", "ё": "е", "♯": "#"},
         **dict.fromkeys("×✕✖", "x"),
@@ -89,7 +94,7 @@ def compare_form(text: str) -> str:
     return form
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def words_of(text: str) -> Words:
     """Read a text into its words."""
     form = compare_form(text)
@@ -178,7 +183,7 @@ def _split(form: str) -> tuple[list[str], list[str]]:
 def _stays_inside(char: str, token: str) -> bool:
     if char == "*":
         return token[-1] == "*" or token[-1].isalpha()
-    return _category(char)[0] == "M"
+    return unicodedata.category(char)[0] == "M"
 
 
 @lru_cache(maxsize=4096)
@@ -186,10 +191,5 @@ def _is_word_char(char: str) -> bool:
     return char.isalnum()
 
 
-@lru_cache(maxsize=4096)
-def _category(char: str) -> str:
-    return unicodedata.category(char)
-
-
 def _symbols(gap: str) -> str:
-    return "".join(c for c in gap if _category(c)[0] == "S" and c not in _SILENT)
+    return "".join(c for c in gap if unicodedata.category(c)[0] == "S" and c not in _SILENT)

@@ -230,16 +230,6 @@ class StandIn:
         return in_json([asdict(request) for request in self.requests])
 
 
-def run_stand_in(say: Callable[[str], None], *, port: int = 0) -> None:
-    """Serve in the foreground until interrupted; ``say`` is told the URL."""
-    with StandIn(port=port) as stand_in:
-        say(stand_in.url)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            say("stopped")
-
-
 def _lane(path: str) -> Lane | None:
     if path == TOKEN_PATH:
         return Lane.TOKEN

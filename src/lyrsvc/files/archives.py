@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 from lyrsvc.brand import PROGRAM
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import AlreadyThere, NotFound, Refused
-from lyrsvc.files.atomic import write_fault
+from lyrsvc.files.atomic import EXCLUSIVE, write_fault
 from lyrsvc.files.moving import MoveResult, move_file
 
 FORMAT: Final = 1
@@ -31,14 +31,6 @@ ARCHIVE_MODE: Final = 0o600
 _COMPRESSION: Final = 5
 _CHUNK: Final = 1024 * 1024
 _DAMAGE: Final = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError)
-_NEW: Final = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 Tell = Callable[[int], None]
 """Told how many bytes have gone through."""
@@ -98,7 +90,7 @@ def write_archive(
     """
     listed = json.dumps({**about, "files": [_listed(part) for part in parts]}, indent=2)
     try:
-        with os.fdopen(os.open(temp, _NEW, ARCHIVE_MODE), "wb") as file:
+        with os.fdopen(os.open(temp, EXCLUSIVE, ARCHIVE_MODE), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=_COMPRESSION) as archive:
                 _add(archive, Part(name=MANIFEST, role="", data=listed.encode()), _nobody)
                 for part in parts:

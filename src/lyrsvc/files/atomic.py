@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from lyrsvc.brand import PROGRAM
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import FileFault
+from lyrsvc.durability import sync_directory
 
 STALE_AFTER: Final = timedelta(hours=1)
 _STALE_S: Final = STALE_AFTER.total_seconds()
@@ -43,7 +44,7 @@ _REMEDIES: Final = {
     "name_too_long": "shorten the file name",
     "write_error": "check the file system",
 }
-_EXCLUSIVE: Final = (
+EXCLUSIVE: Final = (
     os.O_WRONLY
     | os.O_CREAT
     | os.O_EXCL
@@ -51,11 +52,10 @@ _EXCLUSIVE: Final = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_BINARY", 0)
 )
+"""How a file is opened that must not be there yet, neither as a link."""
 _NEW_FILE_MODE: Final = 0o666
 """The system takes the umask off it."""
 _PRIVATE_MODE: Final = 0o600
-_NO_DIRECTORY_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM})
-"""Answers of file systems that cannot sync a directory, or do not let us open it."""
 
 
 def replace_file(  # noqa: PLR0913 - one keyword for each thing a caller may say
@@ -109,6 +109,11 @@ def write_fault(error: OSError, path: Path) -> FileFault:
     return FileFault(reason, f"cannot write {shown}: {cause}; {_REMEDIES[reason]}")
 
 
+def temp_beside(path: Path) -> Path:
+    """Make up a name for a temporary file in the same directory."""
+    return path.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
+
+
 def is_temp_name(name: str) -> bool:
     """Tell whether a name is one of our temporary files."""
     return _TEMP_NAME.fullmatch(name) is not None
@@ -124,22 +129,6 @@ def remove_stale_temp(path: Path, *, now: datetime) -> bool:
             path.unlink()
             return True
     return False
-
-
-def sync_directory(directory: Path, *, folder: int | None = None) -> None:
-    """Bring a directory's entries to the disk, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    try:
-        handle = os.open(directory if folder is None else ".", flags, dir_fd=folder)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        if error.errno not in _NO_DIRECTORY_SYNC:
-            raise
 
 
 class _Steps(NamedTuple):
@@ -160,7 +149,7 @@ def _replace(
     mode: int | None,
     steps: "_Steps",
 ) -> bool:
-    temp = path.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
+    temp = temp_beside(path)
     folder = steps.folder
     old = _regular(path, folder)
     if steps.announce:
@@ -193,7 +182,7 @@ def _write_temp(
     access = _NEW_FILE_MODE if old is None and mode is None else _PRIVATE_MODE
     with steps.guard():
         name = _entry(temp, steps.folder)
-        handle = os.open(name, _EXCLUSIVE, access, dir_fd=steps.folder)
+        handle = os.open(name, EXCLUSIVE, access, dir_fd=steps.folder)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()

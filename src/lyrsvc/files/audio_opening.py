@@ -10,7 +10,13 @@ from lyrsvc.files.byte_source import ByteSource
 
 AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
-_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 def open_audio(path: AnyPath) -> "OpenAudio":

@@ -7,12 +7,22 @@ What a hostile header could still demand is stopped by the budget.
 
 import io
 import os
+from collections.abc import Callable
 from typing import Final, Protocol
 
 WINDOW: Final = 8 * 1024
 """Bytes fetched at least per read of the disk: most headers fit in one."""
 BUDGET: Final = 32 * 1024 * 1024
 CALLS: Final = 200_000
+
+
+def _seek_and_read(handle: int, length: int, at: int) -> bytes:
+    os.lseek(handle, at, os.SEEK_SET)
+    return os.read(handle, length)
+
+
+read_at: Final[Callable[[int, int, int], bytes]] = getattr(os, "pread", _seek_and_read)
+"""Reads so many bytes of an open file at a position; not every system can at once."""
 
 
 class Truncated(ValueError):
@@ -93,7 +103,7 @@ class ByteSource:
         if self._left < 0:
             raise Unreasonable("reading this file would take too much memory")
         try:
-            found = os.pread(self._fd, wanted, at)
+            found = read_at(self._fd, wanted, at)
         except OSError as failure:
             self.failure = failure
             raise

@@ -42,7 +42,6 @@ class _Element(NamedTuple):
     kind: int
     at: int
     end: int
-    open_ended: bool = False
 
 
 @dataclass(slots=True)
@@ -103,7 +102,7 @@ def _children(source: ByteSource, at: int, end: int) -> Iterator[_Element]:
         start = at + width + more
         open_ended = size == (1 << 7 * more) - 1
         stop = end if open_ended else min(start + size, end)
-        yield _Element(kind, start, stop, open_ended)
+        yield _Element(kind, start, stop)
         # A cluster of unknown size is entered: its blocks are stepped over one by one.
         at = start if open_ended and kind == _CLUSTER else start + size if not open_ended else end
     raise Unreasonable("too many elements")

@@ -17,7 +17,8 @@ from typing import Final, Self
 
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import Refused
-from lyrsvc.files.atomic import sync_directory
+from lyrsvc.durability import sync_directory
+from lyrsvc.files.byte_source import read_at
 
 LARGEST_LINE: Final = 256 * 1024
 _FLAGS: Final = (
@@ -172,7 +173,7 @@ def _require_backup(handle: int) -> None:
     """Refuse a file that is something else, before a line is put into it."""
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
-    head = os.pread(handle, LARGEST_LINE, 0)
+    head = read_at(handle, LARGEST_LINE, 0)
     first, end, _ = head.partition(b"\n")
     is_ours = head.startswith(_BEGINNING) or not isinstance(_read_line(first + end, 1), BadLine)
     if head and not is_ours:
@@ -206,7 +207,7 @@ def _is_still(path: Path, handle: int) -> bool:
 
 def _end_last_line(handle: int) -> None:
     size = os.fstat(handle).st_size
-    if size and os.pread(handle, 1, size - 1) != b"\n":
+    if size and read_at(handle, 1, size - 1) != b"\n":
         _write(handle, b"\n")
 
 

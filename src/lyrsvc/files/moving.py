@@ -8,7 +8,6 @@ name or at the new one, and a file that stands at the new one stays.
 import ctypes
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable
@@ -18,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from lyrsvc.brand import PROGRAM
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import FileFault
-from lyrsvc.files.atomic import Announce, sync_directory, write_fault
+from lyrsvc.durability import sync_directory
+from lyrsvc.files.atomic import EXCLUSIVE, Announce, temp_beside, write_fault
 from lyrsvc.files.pairing import folded
 
 _NO_REPLACE: Final = 1
@@ -30,7 +29,6 @@ _HERE: Final = -100
 _UNSUPPORTED: Final = frozenset(
     {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM, errno.EMLINK}
 )
-_EXCLUSIVE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -139,7 +137,7 @@ def _link(old: Path, new: Path) -> None:
 
 
 def _reserve(old: Path, new: Path) -> None:
-    handle = os.open(new, _EXCLUSIVE, 0o600)
+    handle = os.open(new, EXCLUSIVE, 0o600)
     own = os.fstat(handle)
     os.close(handle)
     try:
@@ -160,7 +158,7 @@ _WAYS: Final[tuple[Callable[[Path, Path], None], ...]] = (_rename_exclusively, _
 
 def _carry_over(old: Path, new: Path, facts: os.stat_result) -> MoveResult:
     """Take a file to another file system: the copy is whole before it gets its name."""
-    temp = new.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
+    temp = temp_beside(new)
     try:
         _copy(old, temp, facts)
         result = _move(temp, new, temp.lstat())
@@ -181,7 +179,7 @@ def _carry_over(old: Path, new: Path, facts: os.stat_result) -> MoveResult:
 def _copy(old: Path, temp: Path, facts: os.stat_result) -> None:
     with (
         os.fdopen(os.open(old, _READ), "rb") as source,
-        os.fdopen(os.open(temp, _EXCLUSIVE, 0o600), "wb") as copy,
+        os.fdopen(os.open(temp, EXCLUSIVE, 0o600), "wb") as copy,
     ):
         shutil.copyfileobj(source, copy)
         copy.flush()

@@ -10,7 +10,7 @@ from typing import Final
 
 from lyrsvc.core.sidecar_names import has_language_suffix
 from lyrsvc.files.pairing import composed, folded, split_name
-from lyrsvc.files.tree import AUDIO_SUFFIXES, DEFAULT_DEPTH, SIDECAR_SUFFIXES, is_skipped
+from lyrsvc.files.tree import AUDIO, DEFAULT_DEPTH, KINDS, SIDECAR, is_skipped
 
 STEP: Final = 256
 """Directories between two words about how far the walk is."""
@@ -23,11 +23,6 @@ _NO_TEXTS: Final = frozenset(
     }
 )
 """Stems of ``.txt`` files that are about an album, not lyrics of a song."""
-_AUDIO: Final = 1
-_SIDECAR: Final = 2
-_KINDS: Final = {f".{suffix}": _AUDIO for suffix in AUDIO_SUFFIXES} | {
-    f".{suffix}": _SIDECAR for suffix in SIDECAR_SUFFIXES
-}
 
 
 class OrphanSearch:
@@ -98,13 +93,13 @@ def _look(entries: Iterator[os.DirEntry[str]], below: list[str]) -> bool:
         name = entry.name
         if name[0] == ".":
             continue
-        kind = _KINDS.get(name[name.rfind(".") :].lower())
+        kind = KINDS.get(name[name.rfind(".") :].lower())
         if entry.is_dir(follow_symlinks=False):
             if not is_skipped(name):
                 below.append(name)
-        elif kind == _AUDIO:
+        elif kind == AUDIO:
             audio.add(name[: name.rfind(".")])
-        elif kind == _SIDECAR:
+        elif kind == SIDECAR:
             lyrics.append(name)
     return any(name[: name.rfind(".")] not in audio for name in lyrics) and bool(
         find_orphans(audio, lyrics)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 NAMED: Final = ("lrc", "txt", "elrc")
+"""The suffixes of sidecars, in the order of ``Sidecars``."""
 
 
 class Sidecars(NamedTuple):

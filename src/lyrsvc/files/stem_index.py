@@ -7,16 +7,19 @@ it, writing beside each of many files in one directory would list it every time.
 
 import os
 import threading
-from collections import OrderedDict, defaultdict
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from lyrsvc.files.pairing import NAMED, Sidecars, composed, folded, split_name
 from lyrsvc.files.tree import AUDIO_SUFFIXES
 
 KEPT_DIRECTORIES: Final = 16
+KEPT_S: Final = 3600.0
+"""Then a directory is listed again, and what crashes left in it is cleared."""
 
 Times = tuple[int, int, int]
 
@@ -27,7 +30,8 @@ class StemIndex:
     def __init__(self, names: list[str]) -> None:
         kinds = [(name, *split_name(name)) for name in names]
         self._audio = {stem for _, stem, suffix in kinds if suffix.lower() in AUDIO_SUFFIXES}
-        self._names: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+        self._names: dict[str, tuple[str, ...]] = {}
+        """By the loosest form of a name; a directory may hold very many."""
         for name, _, suffix in kinds:
             if suffix.lower() in NAMED:
                 self.add(name)
@@ -37,37 +41,44 @@ class StemIndex:
         return Sidecars(*(self._find(stem, kind) for kind in NAMED))
 
     def add(self, name: str) -> None:
-        """Enter a sidecar; what belongs exactly to one audio file never serves another."""
-        for key in self._keys(name):
-            if name not in self._names[key]:
-                self._names[key].append(name)
+        """Enter a sidecar."""
+        key = _key(*split_name(name))
+        known = self._names.get(key, ())
+        if name not in known:
+            self._names[key] = (*known, name)
 
     def change(self, *, added: str = "", removed: str = "") -> None:
         """Enter one sidecar and strike another out."""
         if added:
             self.add(added)
-        for key in self._keys(removed) if removed else ():
-            if removed in self._names[key]:
-                self._names[key].remove(removed)
-
-    def _keys(self, name: str) -> list[tuple[str, str, str]]:
-        stem, suffix = split_name(name)
-        kind = suffix.lower()
-        if stem in self._audio:
-            return [("exact", stem, kind)]
-        return [
-            ("exact", stem, kind),
-            ("composed", composed(stem), kind),
-            ("folded", folded(stem), kind),
-        ]
+        if removed:
+            key = _key(*split_name(removed))
+            left = tuple(name for name in self._names.pop(key, ()) if name != removed)
+            if left:
+                self._names[key] = left
 
     def _find(self, stem: str, kind: str) -> str | None:
-        forms = (("exact", stem), ("composed", composed(stem)), ("folded", folded(stem)))
-        for form, text in forms:
-            if names := self._names.get((form, text, kind)):
-                common = (name for name in names if name.endswith(f".{kind}"))
-                return next(common, names[0])
-        return None
+        names = self._names.get(_key(stem, kind), ())
+        found = [name for name in names if split_name(name)[0] == stem]
+        if not found:
+            # What belongs exactly to one audio file never serves another.
+            free = [name for name in names if split_name(name)[0] not in self._audio]
+            alike = [name for name in free if composed(split_name(name)[0]) == composed(stem)]
+            found = alike or free
+        common = (name for name in found if name.endswith(f".{kind}"))
+        return next(common, found[0] if found else None)
+
+
+def _key(stem: str, suffix: str) -> str:
+    return f"{folded(stem)}.{suffix.lower()}"
+
+
+class _Known(NamedTuple):
+    """An index, the times of its directory, and when that was listed."""
+
+    times: Times
+    stems: StemIndex
+    listed_s: float
 
 
 class DirectoryIndexes:
@@ -76,35 +87,38 @@ class DirectoryIndexes:
     def __init__(self, tidy: Callable[[Path], object] = lambda _: None) -> None:
         self._tidy = tidy
         self._lock = threading.Lock()
-        self._known: OrderedDict[Path, tuple[Times, StemIndex]] = OrderedDict()
+        self._known: OrderedDict[Path, _Known] = OrderedDict()
 
     def find(self, directory: Path, stem: str) -> Sidecars:
         """Give the sidecars of a stem as they are now; raises ``OSError``."""
         with self._lock:
             times = _times(directory)
             known = self._known.get(directory)
-            if known is None or known[0] != times or self._is_missed(directory, stem, known[1]):
-                index = self._list(directory)
-                self._keep(directory, times, index)
-            else:
-                index = known[1]
-            return index.find(stem)
+            if (
+                known is None
+                or known.times != times
+                or time.monotonic() - known.listed_s >= KEPT_S
+                or self._is_missed(directory, stem, known.stems)
+            ):
+                known = _Known(times, self._list(directory), time.monotonic())
+                self._keep(directory, known)
+            return known.stems.find(stem)
 
     @contextmanager
     def own_change(self, directory: Path) -> Iterator[None]:
         """Keep the index through a change of our own, unless others made one too."""
         with self._lock:
             known = self._known.pop(directory, None)
-            is_current = known is not None and known[0] == _times(directory)
+            is_current = known is not None and known.times == _times(directory)
             yield
             if known is not None and is_current:
-                self._keep(directory, _times(directory), known[1])
+                self._keep(directory, known._replace(times=_times(directory)))
 
     def enter(self, directory: Path, *, added: str = "", removed: str = "") -> None:
         """Enter the name that a change of our own has brought, or strike out what it took."""
         with self._lock:
             if known := self._known.get(directory):
-                known[1].change(added=added, removed=removed)
+                known.stems.change(added=added, removed=removed)
 
     def _is_missed(self, directory: Path, stem: str, index: StemIndex) -> bool:
         """Tell whether the plain names are otherwise than the index says: it is stale then."""
@@ -122,8 +136,8 @@ class DirectoryIndexes:
                 self._tidy(directory / name)
         return StemIndex(names)
 
-    def _keep(self, directory: Path, times: Times, index: StemIndex) -> None:
-        self._known[directory] = times, index
+    def _keep(self, directory: Path, known: _Known) -> None:
+        self._known[directory] = known
         self._known.move_to_end(directory)
         while len(self._known) > KEPT_DIRECTORIES:
             self._known.popitem(last=False)

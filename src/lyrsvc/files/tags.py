@@ -10,7 +10,6 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
@@ -18,6 +17,7 @@ from typing import Final
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.file_names import guess_names
 from lyrsvc.core.isrc import read_isrcs
+from lyrsvc.core.mbid import read_mbid
 from lyrsvc.core.ptext import clean_text
 from lyrsvc.core.recording import Recording
 from lyrsvc.files.audio_opening import AnyPath, fault_of, open_audio
@@ -31,7 +31,6 @@ READER_VERSION: Final = 1
 """Raise it when a change here should make every file be read once more."""
 
 _DAMAGE: Final = (ValueError, struct.error, IndexError, OverflowError, zlib.error)
-_MBID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _LONGEST_S: Final = 30 * 24 * 3600
 
@@ -125,7 +124,7 @@ def interpret(raw: RawTags, wish: Wish, reader: str) -> TagRead:
     )
     if wish.enrich:
         tags.isrcs = read_isrcs(raw.listed(family.isrc))
-        tags.mbid = _mbid(raw.listed(family.mbid))
+        tags.mbid = read_mbid(raw.listed(family.mbid))
         tags.duration_ms = _milliseconds(raw.duration_s)
     return tags
 
@@ -213,11 +212,6 @@ def _first(values: Values, keys: Keys) -> str:
             if name := clean_name(value):
                 return name
     return ""
-
-
-def _mbid(values: Iterable[str]) -> str | None:
-    cleaned = (value.strip(" \t\r\n\0").lower() for value in values)
-    return next(filter(_MBID.fullmatch, cleaned), None)
 
 
 def _milliseconds(seconds: float | None) -> int | None:

@@ -6,31 +6,32 @@ disk; every fault is part of the listing it was met in.
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
+from lyrsvc.files.atomic import is_temp_name
 from lyrsvc.files.audio_opening import fault_of
+from lyrsvc.files.pairing import NAMED
 
 AUDIO_SUFFIXES: Final = frozenset(
     {"mp3", "m4a", "m4b", "m4p", "mp4", "alac", "flac", "ogg", "oga", "opus", "aac", "wav"}
     | {"aif", "aiff", "wma", "asf", "ape", "wv", "mpc", "mka", "dsf", "dff", "tta"}
 )
-SIDECAR_SUFFIXES: Final = frozenset({"lrc", "txt", "elrc"})
+SIDECAR_SUFFIXES: Final = frozenset(NAMED)
+AUDIO: Final = 1
+SIDECAR: Final = 2
+KINDS: Final = {f".{suffix}": AUDIO for suffix in AUDIO_SUFFIXES} | {
+    f".{suffix}": SIDECAR for suffix in SIDECAR_SUFFIXES
+}
+"""What a file is by its suffix, with the dot and in lower case."""
 DEFAULT_DEPTH: Final = 100
 
 _SKIPPED: Final = frozenset(
     ("@eaDir", "#recycle", "#snapshot", "$RECYCLE.BIN", "System Volume Information", "lost+found")
 )
-_TEMP_NAME: Final = re.compile(r"\.lyrsvc-[0-9a-f]{8}\.tmp")
 _TYPE_BITS: Final = 0o170000
-_AUDIO: Final = 1
-_SIDECAR: Final = 2
-_KINDS: Final = {f".{suffix}": _AUDIO for suffix in AUDIO_SUFFIXES} | {
-    f".{suffix}": _SIDECAR for suffix in SIDECAR_SUFFIXES
-}
 
 
 class AudioFile(NamedTuple):
@@ -110,16 +111,16 @@ def is_skipped(name: str) -> bool:
 def _sort_entry(entry: os.DirEntry[str], listing: Listing) -> None:
     name = entry.name
     if name[0] == ".":
-        if _TEMP_NAME.fullmatch(name):
+        if is_temp_name(name):
             listing.temp_names.append(name)
     elif entry.is_dir(follow_symlinks=False):
         if name not in _SKIPPED:
             listing.subdirectories.append(name)
     else:
-        kind = _KINDS.get(name[name.rfind(".") :].lower())
-        if kind == _AUDIO:
+        kind = KINDS.get(name[name.rfind(".") :].lower())
+        if kind == AUDIO:
             _add_audio(entry, name, listing)
-        elif kind == _SIDECAR:
+        elif kind == SIDECAR:
             listing.sidecars.append(name)
 
 

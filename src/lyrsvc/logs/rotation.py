@@ -56,11 +56,6 @@ class RotatingFile(logging.Handler):
         if self._has_lock():
             self._open_file()
 
-    @property
-    def is_writer(self) -> bool:
-        """Tell whether this process is the one that writes the file."""
-        return self._lock_file is not None and os.getpid() == self._owner
-
     def emit(self, record: logging.LogRecord) -> None:
         """Append one line; whatever the disk says, the caller hears nothing of it."""
         self._is_writing = True

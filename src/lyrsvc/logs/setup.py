@@ -48,9 +48,14 @@ class LogConfig:
 class Logs:
     """What was set up: the console, perhaps a file, and how to end them."""
 
-    def __init__(self, console: Console, file: RotatingFile | None) -> None:
+    def __init__(self, console: Console, file: RotatingFile | None, form: LineFormat) -> None:
         self.console = console
         self.file = file
+        self._form = form
+
+    def let_overhear(self, handler: logging.Handler) -> None:
+        """Have a further handler hear every line from now on; it stays the caller's own."""
+        _attach(handler, "also", self._form)
 
     def draw_through(self, through: Through | None) -> None:
         """Let log lines pass through a progress line; None ends it."""
@@ -90,13 +95,18 @@ def set_up(
     console.setFormatter(_console_format(config, redactor, stream))
     file = _open_file(config, redactor, clock, console)
     logging.captureWarnings(True)  # noqa: FBT003 the signature is logging's
+    form = _format(config, redactor)
     for name, handler in (("console", console), ("file", file), *(("also", one) for one in also)):
         if handler is not None:
-            handler.set_name(f"{_OURS}{name}")
-            if handler.formatter is None:
-                handler.setFormatter(_format(config, redactor))
-            logging.getLogger().addHandler(handler)
-    return Logs(console, file)
+            _attach(handler, name, form)
+    return Logs(console, file, form)
+
+
+def _attach(handler: logging.Handler, name: str, form: LineFormat) -> None:
+    handler.set_name(f"{_OURS}{name}")
+    if handler.formatter is None:
+        handler.setFormatter(form)
+    logging.getLogger().addHandler(handler)
 
 
 def _set_levels(level: int) -> None:

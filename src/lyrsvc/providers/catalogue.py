@@ -15,7 +15,6 @@ MOST_CANDIDATES: Final = 50
 
 def read_row(row: Mapping[str, Any]) -> Candidate | None:
     """Read one row; None when it holds neither words nor an instrumental flag."""
-    flagged = as_flag(row.get("instrumental"))
     matched = Matched(
         artist=as_text(row.get("artistName")),
         title=as_text(row.get("trackName")) or as_text(row.get("name")),
@@ -23,16 +22,17 @@ def read_row(row: Mapping[str, Any]) -> Candidate | None:
         duration_ms=as_ms(row.get("duration")) or None,
         ids=(str(row["id"]),) if row.get("id") else (),
     )
-    candidate = Candidate(
-        matched=matched,
-        cues=read_lrc(as_text(row.get("syncedLyrics"))).cues,
-        plain=as_text(row.get("plainLyrics")) or None,
-        instrumental=flagged,
+    candidate = clean(
+        Candidate(
+            matched=matched,
+            cues=read_lrc(as_text(row.get("syncedLyrics"))).cues,
+            plain=as_text(row.get("plainLyrics")) or None,
+            instrumental=as_flag(row.get("instrumental")),
+        )
     )
-    cleaned = clean(candidate)
-    if is_instrumental_claim(cleaned):
+    if is_instrumental_claim(candidate):
         return Candidate(matched=matched, instrumental=True)
-    return candidate if cleaned.cues or cleaned.plain else None
+    return candidate if candidate.cues or candidate.plain else None
 
 
 class Harvest:

@@ -10,7 +10,6 @@ In a test suite::
 """
 
 import logging
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,9 +24,9 @@ from lyrsvc.core.lyrics import Candidate
 from lyrsvc.core.ports import LaneContext, Provider
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.verdict import Decision, Verdict
+from lyrsvc.providers.lane_registry import NAME
 from lyrsvc.providers.upstream import Connections, Limits, Upstream
 
-NAME: Final = re.compile(r"[a-z][a-z0-9-]{1,31}")
 NEEDLE: Final = "wovenneedle"
 """A word served in broken bodies; it must never come back in an error's text."""
 SHORT: Final = Limits(total_s=0.4, connect_s=0.4)

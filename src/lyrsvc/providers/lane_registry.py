@@ -56,6 +56,7 @@ class Lane:
 
     ``make`` takes the values of the lane's settings section and gives the
     provider; ``source`` is what a ``Section`` of settings may be read from.
+    ``from_end`` makes the wait count from the end of the last answer.
     """
 
     def __init__(
@@ -64,13 +65,13 @@ class Lane:
         name: str,
         make: "Make",
         needs_token: bool = False,
-        local: bool = False,
+        from_end: bool = False,
         source: object = None,
     ) -> None:
         self.name = name
         self.make = make
         self.needs_token = needs_token
-        self.local = local
+        self.from_end = from_end
         self.source = source
 
 
@@ -103,8 +104,8 @@ def _make_lrclib_dump(settings: Mapping[str, Any], _env: HouseEnv) -> "Provider"
 
 BUILTIN: Final = (
     Lane(name="defaultprov", make=_make_defaultprov, needs_token=True),
-    Lane(name="lrclib", make=_make_lrclib),
-    Lane(name="lrclib-dump", make=_make_lrclib_dump, local=True),
+    Lane(name="lrclib", make=_make_lrclib, from_end=True),
+    Lane(name="lrclib-dump", make=_make_lrclib_dump),
 )
 
 
@@ -174,7 +175,6 @@ def _load(name: str, point: "EntryPoint") -> Lane:
         name=name,
         make=make_stranger,
         needs_token=bool(getattr(make, "needs_token", False)),
-        local=bool(getattr(make, "local", False)),
         source=_section_holder(make),
     )
 

@@ -67,10 +67,9 @@ class Lrclib:
 def questions(recording: Recording) -> Iterator[Question]:
     """Give the rungs of the ladder for a recording, as path and query."""
     artist, title, album = query_artist(recording), recording.title, recording.album
-    base, primary = search_title(recording), primary_artist(recording)
     if not artist:
         if album:
-            yield SEARCH, {"q": f"{base} {album}"}
+            yield SEARCH, {"q": f"{search_title(recording)} {album}"}
         return
     if not normalise(title) or not normalise(artist):
         yield SEARCH, {"q": f"{artist} {album}".strip()}
@@ -80,6 +79,7 @@ def questions(recording: Recording) -> Iterator[Question]:
     if album and recording.duration_ms:
         yield GET, {**names, "album_name": album, **duration}
     yield GET, {**names, **duration}
+    base, primary = search_title(recording), primary_artist(recording)
     yield SEARCH, {"track_name": base, "artist_name": primary}
     yield SEARCH, {"q": f"{primary} {base}"}
 

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 from lyrsvc.core.errors import IdentityRefused, LyrsvcError
 
-log = logging.getLogger(__name__)
+_LOG = logging.getLogger("lyrsvc.token")
 
 
 def is_placeholder(token: str) -> bool:
@@ -54,7 +54,7 @@ class AutomaticToken:
         try:
             self._store(value)
         except (LyrsvcError, OSError) as error:
-            log.error(  # noqa: TRY400 - a traceback could show the token
+            _LOG.error(  # without a traceback: it could show the token
                 "the new token could not be stored and serves this run only; check the secret "
                 "store: %s",
                 type(error).__name__,

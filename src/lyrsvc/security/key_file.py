@@ -1,6 +1,5 @@
 """The file that holds the master key: 32 raw bytes, complete or absent, one for everybody."""
 
-import errno
 import os
 import secrets
 import stat
@@ -12,6 +11,7 @@ from typing import Final, NamedTuple
 
 from lyrsvc import brand
 from lyrsvc.core.errors import ConfigError
+from lyrsvc.durability import sync_directory
 
 KEY_BYTES: Final = 32
 FILE_MODE: Final = 0o600
@@ -22,7 +22,6 @@ _CLOSED_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _AT_ONCE: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 """A pipe under the key's name must not make the program wait."""
-_NO_DIRECTORY_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM})
 
 
 class KeyFile(NamedTuple):
@@ -67,7 +66,7 @@ def make_key(path: Path) -> KeyFile:
             _place(temp, path)
         finally:
             temp.unlink(missing_ok=True)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         raise ConfigError(
             [
@@ -123,20 +122,6 @@ def _place(temp: Path, path: Path) -> None:
         with _locked(path.with_name(f"{path.name}.lock")):
             if not os.path.lexists(path):
                 temp.replace(path)
-
-
-def _sync_directory(directory: Path) -> None:
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | _CLOSED_ON_EXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        if error.errno not in _NO_DIRECTORY_SYNC:
-            raise
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 from lyrsvc.core.errors import ConfigError
 from lyrsvc.security.key_file import KEY_BYTES, KeyFile, make_key, read_key
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("lyrsvc.secrets")
 
 
 class MasterKey:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lyrsvc import brand
 from lyrsvc.core.errors import ConfigError
 from lyrsvc.core.host_names import is_ipv4, is_ipv6
+from lyrsvc.durability import sync_directory
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -80,7 +81,7 @@ class SelfSigned:
             # Killed between the two, the pair does not match and is made anew.
             _replace(self.pair.key, key_text)
             _replace(self.pair.certificate, certificate.public_bytes(Encoding.PEM))
-            _sync_directory(self._directory)
+            sync_directory(self._directory)
         except OSError as error:
             raise ConfigError(
                 [
@@ -170,14 +171,3 @@ def _replace(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temp.unlink()
         raise
-
-
-def _sync_directory(directory: Path) -> None:
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with suppress(OSError):  # not every file system can
-        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

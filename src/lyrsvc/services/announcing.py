@@ -102,7 +102,7 @@ class Announcer:
         self._clock = clock
         self._on_first = on_first
         self._start = str(int(clock.now().timestamp() * 1000))
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a late stream leaves while an event is handed out
         self._number = 0
         self._ring: deque[Announcement] = deque(maxlen=REMEMBERED)
         self._streams: list[Stream] = []
@@ -115,16 +115,15 @@ class Announcer:
         return len(self._streams)
 
     def tell(self, event: str, data: object) -> None:
-        """Announce something."""
+        """Announce something; ids rise on every stream, or whoever comes back would miss one."""
         with self._lock:
             self._number += 1
             announcement = Announcement(self._id(self._number), event, data)
             self._ring.append(announcement)
-            streams = list(self._streams)
-        for stream in streams:
-            stream.put(announcement)
+            for stream in tuple(self._streams):
+                stream.put(announcement)
 
-    def tell_outcome(self, settled: object) -> None:
+    def tell_outcome(self, item: object) -> None:
         """Announce an item that was settled; of very many in a second the counts tell enough."""
         now_s = self._clock.monotonic()
         with self._lock:
@@ -132,7 +131,7 @@ class Announcer:
             if len(times) == OUTCOMES_A_SECOND and now_s - times[0] < 1.0:
                 return
             times.append(now_s)
-        self.tell("outcome", settled)
+        self.tell("outcome", item)
 
     def open(self, *, wake: Callable[[], None], last_id: str = "") -> Stream:
         """Begin to listen, from the event that was seen last; raise when too many do."""

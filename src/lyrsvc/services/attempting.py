@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 WORKER: Final = "worker"
 
-_WRITTEN: Final = frozenset({TargetResult.WRITTEN, TargetResult.SAME})
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
@@ -193,7 +191,7 @@ def _keep_files(
         if report.end.kind is not None:
             beside = scan_links.Beside(
                 kind=report.end.kind,
-                ours=report.ours or report.end.result in _WRITTEN,
+                ours=report.ours or report.end.result.is_served,
                 added=_bits(file.path for file in report.files),
                 removed=_bits(report.removed),
             )
@@ -226,7 +224,7 @@ def _remember(
     event = _happening(item, settled, ending, reports)
     if event is None:
         return
-    report = next((r for r in reports if r.end.result in _WRITTEN), None)
+    report = next((r for r in reports if r.end.result.is_served), None)
     report = report or next(iter(reports), None)
     target = _target_of(settled.targets, report)
     served = isinstance(ending.outcome, Served)

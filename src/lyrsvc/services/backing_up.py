@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from lyrsvc.brand import PROGRAM
 from lyrsvc.core.errors import FileFault, NotFound, Refused
 from lyrsvc.core.ports import Clock
 from lyrsvc.files.archives import FORMAT, LARGEST_SMALL_FILE, Part, write_archive
-from lyrsvc.files.atomic import remove_stale_temp, write_fault
+from lyrsvc.files.atomic import remove_stale_temp, temp_beside, write_fault
 from lyrsvc.store.database import exists, to_db
 from lyrsvc.store.integrity import Soundness, save_copy
 
@@ -92,7 +91,7 @@ def make_backup(
         raise Refused(f"{target} is there already; it is not replaced, name another file with -o")
     watch = watch or Watch()
     _tidy(target.parent, clock.now())
-    copy = _temp_beside(target)
+    copy = temp_beside(target)
     watch.tell("copying", 0, None)
     try:
         found = _copy(database, copy)
@@ -146,7 +145,7 @@ def _pack(target: Path, parts: list[Part], found: Soundness, *, clock: Clock, wa
         done += size
         watch.tell("packing", done, total)
 
-    write_archive(target, parts, about, temp=_temp_beside(target), tell=tell)
+    write_archive(target, parts, about, temp=temp_beside(target), tell=tell)
 
 
 def _small_parts(files: Iterable[Kept]) -> Iterator[Part]:
@@ -165,10 +164,6 @@ def _small_parts(files: Iterable[Kept]) -> Iterator[Part]:
         if len(data) > LARGEST_SMALL_FILE:
             raise Refused(f"{kept.path} is too large for a backup; is it the right file?")
         yield Part(name=NAMES[kept.role], role=kept.role, data=data, changed_s=changed_s)
-
-
-def _temp_beside(target: Path) -> Path:
-    return target.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
 
 
 def _tidy(directory: Path, now: datetime) -> None:

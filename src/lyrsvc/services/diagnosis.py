@@ -1,5 +1,6 @@
 """What ``doctor`` finds: one row for everything looked at, and the remedy of what is wrong."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -10,6 +11,7 @@ from lyrsvc.services.health_checks import ERROR, Check
 State = Literal["ok", "warn", "fail"]
 
 LOOK: Final = "see the log of the service"
+NOT_OURS: Final = "run this as the user of the service, or check owner and mode"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +59,13 @@ def examine_all(checks: Iterable[tuple[str, Examine]]) -> Iterator[Finding]:
         except LyrsvcError as error:
             yield told(name, str(error))
         except OSError as error:
-            yield broken(name, str(error), "check owner and mode of the file")
+            yield broken(name, _plainly(error), NOT_OURS)
+
+
+def _plainly(error: OSError) -> str:
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    return f"cannot use {os.fsdecode(error.filename)}: {error.strerror.lower()}"
 
 
 def from_health(check: Check, names: dict[str, str]) -> Iterator[Finding]:

@@ -259,7 +259,6 @@ class _Desk:
             effect=decision.effect,
             item_id=item.id,
             target_id=own.id if own else None,
-            row_status=scan_links.standing(after, own) if own else _shown(after),
         )
 
     def _open_others(
@@ -343,10 +342,6 @@ class _Desk:
         library_id = wish.spot.library_id if wish.spot else None
         note = history.Note(by=wish.by or str(wish.origin), library_id=library_id)
         history.add(self._tx, item, history.Happening.ENQUEUED, note, now=self._terms.now)
-
-
-def _shown(item: WorkItem) -> Status:
-    return Status.PENDING if item.status is Status.PROCESSING else item.status
 
 
 def _opened_for(target: Target, wish: Wish) -> Target:

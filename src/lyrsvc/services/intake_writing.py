@@ -6,15 +6,18 @@ Everything here runs inside the one transaction of a request and touches no file
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.item import Status, Target
 from lyrsvc.core.merging import Effect
 from lyrsvc.core.payload_paths import spellings
 from lyrsvc.core.resolution import ResolvedBy
-from lyrsvc.core.scan_facts import TagFacts, describe
+from lyrsvc.core.scan_facts import IDENTITY, TagFacts, describe
+from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.wish import Wish
+from lyrsvc.files.pairing import NAMED
 from lyrsvc.files.tags import READER_VERSION, to_recording
 from lyrsvc.services.enqueueing import Placed, Terms, enqueue
 from lyrsvc.services.intake_facts import Gathered, TrackFacts
@@ -29,13 +32,12 @@ from lyrsvc.store import (
     target_sources,
     targets,
     work_items,
+    written_files,
 )
 from lyrsvc.store.counts import Tally
 
 if TYPE_CHECKING:
     from lyrsvc.store.database import Tx
-
-_IDENTITY: Final = ("artist_key", "title_key", "duration_bucket")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,24 @@ def write_tracks(tx: "Tx", tracks: Sequence[TrackFacts], terms: Terms) -> list[T
 
 
 def write_retag(tx: "Tx", track: TrackFacts, terms: Terms) -> TrackOutcome:
-    """Bring the row of a file with new tags up to date, then enqueue it."""
+    """Bring the row of a file with new tags up to date, then enqueue it.
+
+    What we wrote for the song it was before gives way to the words of the one it is now.
+    """
+    seen = track.seen
+    facts = tag_facts(seen) if seen is not None else None
+    if seen is None or facts is None:
+        return write_tracks(tx, [track], terms)[0]
     before = scan_results.get(tx, track.own.row["id"]) if track.own is not None else None
-    facts = tag_facts(track.seen) if track.seen is not None else None
-    if before is not None and track.seen is not None and facts is not None:
-        after = refreshed(before, track.seen, facts)
+    if before is not None:
         tally = Tally()
+        after = refreshed(before, seen, facts)
         scan_results.update(tx, before, after, tally, now=terms.now)
         tally.write(tx, now=terms.now)
-        is_same = all(before[name] == after[name] for name in _IDENTITY)
-        if is_same and track.seen.has_sidecar:
+    if seen.has_sidecar:
+        if _was_other_song(tx, seen, before, facts):
+            return write_tracks(tx, [_to_replace(track)], terms)[0]
+        if before is not None and all(before[name] == facts.columns[name] for name in IDENTITY):
             return TrackOutcome(Effect.ALREADY_DONE, track.by)
     return write_tracks(tx, [track], terms)[0]
 
@@ -125,6 +135,24 @@ def refreshed(before: Mapping[str, Any], seen: SeenFile, facts: TagFacts) -> dic
     if before["status"] == "unreadable":
         after.update(status="pending", reason="", reason_text="")
     return after
+
+
+def _was_other_song(
+    tx: "Tx", seen: SeenFile, before: Mapping[str, Any] | None, facts: TagFacts
+) -> bool:
+    """Tell whether a file was another song by the inventory, or when its words were written."""
+    now = facts.columns["artist_key"], facts.columns["title_key"]
+    if before is not None and (before["artist_key"], before["title_key"]) != now:
+        return True
+    directory = Path(seen.audio.directory)
+    songs = (written_files.song_of(tx, directory / f"{seen.stem}.{kind}") for kind in NAMED)
+    return any(song is not None and song != now for song in songs)
+
+
+def _to_replace(track: TrackFacts) -> TrackFacts:
+    if track.wish is None:
+        return track
+    return replace(track, wish=replace(track.wish, mode=FetchMode.UPDATE))
 
 
 def _still_placed(track: TrackFacts, there: set[int]) -> TrackFacts:

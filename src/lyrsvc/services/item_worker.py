@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final, TypeVar
@@ -171,17 +172,18 @@ class ItemWorker:
 
     def _open_targets(self, item: WorkItem) -> list[tuple[Target, Path | None]]:
         with self._db.read() as tx:
-            every = [target for target in targets.of_item(tx, item.id) if _is_to_do(target)]
+            every = [target for target in targets.with_tags(tx, item.id) if _is_to_do(target)]
             roots = {library.id: library.path for library in libraries.all_libraries(tx)}
         return [(target, roots.get(target.library_id or 0)) for target in every]
 
     def _ask(self, case: _Case) -> Source | None:
         """Ask the lanes (steps 7 and 8); None when that settled or released the item."""
         item, now = case.item, self._clock.now()
-        asked_for = case.spots[0].target
+        spots = _in_turn(case.spots, item.misses)
+        asked_for = spots[0].target
         try:
             outcome = self._lookup.look_up(
-                item.recording_for(asked_for), answered=fresh_answers(item.resume, now)
+                item.question_for(asked_for), answered=fresh_answers(item.resume, now)
             )
         except Refused:  # the last lane has become inactive
             self._release(case.claim)
@@ -190,7 +192,7 @@ class ItemWorker:
             case Served(accepted=accepted, attempts=attempts):
                 return Source(
                     accepted=accepted,
-                    spots=case.spots,
+                    spots=self._words.served_by(accepted, item, spots),
                     attempts=attempts,
                     key=cache_key(item, asked_for),
                 )
@@ -281,7 +283,7 @@ class ItemWorker:
         told = list(case.told)
         for plan in plans:
             self._make_sure_of(claim)
-            told.append(self._steady.run(lambda plan=plan: self._desk.write(plan)))  # type: ignore[misc]
+            told.append(self._steady.run(partial(self._desk.write, plan)))
         outcome = Served(
             accepted=source.accepted, attempts=source.attempts, from_cache=source.from_cache
         )
@@ -374,6 +376,12 @@ def _is_to_do(target: Target) -> bool:
     """Leave out what lost its library meanwhile: nothing is written there any more."""
     orphaned = target.origin is TargetOrigin.INVENTORY and target.library_id is None
     return target.is_open and not orphaned
+
+
+def _in_turn(spots: Sequence[Spot], misses: int) -> Sequence[Spot]:
+    """Begin with another file after every miss: its own album or length may be known."""
+    first = misses % len(spots)
+    return (*spots[first:], *spots[:first])
 
 
 def _is_throttle(attempt: Attempt) -> bool:

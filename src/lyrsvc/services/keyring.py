@@ -151,12 +151,6 @@ class Keyring:
             "no managed key has this value; to revoke by id: lyrsvc keys revoke --id PUBLIC-ID"
         )
 
-    def run(self) -> None:
-        """Write down uses every minute until the program stops."""
-        while not self._clock.wait(NOTED_EVERY_S):
-            self.flush()
-        self.flush()
-
     def flush(self) -> None:
         """Write down when keys were last used; what cannot be written now is tried again."""
         with self._lock:

@@ -38,10 +38,3 @@ class StoredLaneMemory:
         return self._db.write(
             lambda tx: lane_state.change(tx, self._lane, step, owner=self._owner, now=now)
         )
-
-    def take_probe(self) -> bool:
-        """Take the single probe of a lane that has rested; False when somebody else has it."""
-        now = self._clock.now()
-        return self._db.write(
-            lambda tx: lane_state.take_probe(tx, self._lane, owner=self._owner, now=now)
-        )

@@ -1,17 +1,15 @@
 """``doctor`` looks at the libraries: there, filled, writable, open to the unit, watchable."""
 
 import os
-import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from lyrsvc import brand
 from lyrsvc.core.library import Library
-from lyrsvc.files.atomic import write_fault
+from lyrsvc.files.atomic import EXCLUSIVE, temp_beside, write_fault
 from lyrsvc.files.tree import is_skipped
 from lyrsvc.services.diagnosis import Finding, broken, odd, well
 from lyrsvc.services.inotify_link import watch_limit
@@ -24,8 +22,6 @@ from lyrsvc.services.write_refusals import (
     opening_in_unit,
     write_remedy,
 )
-
-_EXCLUSIVE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,9 +109,9 @@ def _examine(library: Library, state: RootState, *, in_container: bool) -> Itera
 
 
 def _try_writing(root: Path) -> OSError | None:
-    probe = root / f".{brand.PROGRAM}-{secrets.token_hex(4)}.tmp"
+    probe = temp_beside(root / "probe")
     try:
-        os.close(os.open(probe, _EXCLUSIVE, 0o600))
+        os.close(os.open(probe, EXCLUSIVE, 0o600))
     except OSError as error:
         return error
     with suppress(OSError):

@@ -84,7 +84,7 @@ class LibraryRegistry:
     def update(self, library: Library, wanted: Wanted) -> Registered:
         """Change a library; with another path its rows keep their places below the root."""
         if wanted.path is not None:
-            return self._move(library, _changed(library, wanted), wanted.path)
+            return self._move(library, wanted, wanted.path)
         now = self._clock.now()
 
         def change(tx: "Tx") -> Library:
@@ -111,7 +111,7 @@ class LibraryRegistry:
         with self._db.read(deadline_s=None) as tx:
             return library_rows.count_holdings(tx, library.id, inventory_only=inventory_only)
 
-    def _move(self, library: Library, changed: Library, path: str) -> Registered:
+    def _move(self, library: Library, wanted: Wanted, path: str) -> Registered:
         root = self._usable_root(path, allow_missing=False)
         others = [other for other in self._all() if other.id != library.id]
         _refuse_equal(root, others)
@@ -120,7 +120,7 @@ class LibraryRegistry:
             held.enter_context(self._lock(library, wait_s=0.0))
             if outer is not None:
                 held.enter_context(self._lock(outer))
-            moved = self._db.write(self._moving(library, replace(changed, path=root), outer))
+            moved = self._db.write(self._moving(library, wanted, root, outer))
         return Registered(moved, _nesting_notes(root, others))
 
     def _usable_root(self, typed: str, *, allow_missing: bool) -> Path:
@@ -184,11 +184,14 @@ class LibraryRegistry:
         return insert
 
     def _moving(
-        self, before: Library, after: Library, outer: Library | None
+        self, library: Library, wanted: Wanted, root: Path, outer: Library | None
     ) -> "Callable[[Tx], Library]":
         now = self._clock.now()
 
         def move(tx: "Tx") -> Library:
+            """Move what is stored by now: another command may have changed the rest."""
+            before = libraries.get(tx, library.id)
+            after = replace(_changed(before, wanted), path=root)
             tally = Tally()
             place = place_below(outer.path, after.path) if outer else None
             if outer is not None and place is not None:

@@ -5,7 +5,7 @@ settled by one that came, and opened again when that one is taken away.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,10 @@ from lyrsvc.core.library import Library
 from lyrsvc.core.ptext import from_ptext
 from lyrsvc.core.scan_decision import WORDS
 from lyrsvc.core.settling import Ending, TargetEnd
-from lyrsvc.core.sidecar import FetchMode
+from lyrsvc.core.sidecar import FetchMode, content_hash
 from lyrsvc.core.waiting import Moment
 from lyrsvc.files.pairing import NAMED, Sidecars, split_name
+from lyrsvc.files.sidecars import LARGEST_OWN_BYTES, read_regular
 from lyrsvc.services.routing import route_of
 from lyrsvc.services.scan_sidecars import NOTHING, Standing, look
 from lyrsvc.services.vanished_files import merge_rows
@@ -91,15 +92,30 @@ def look_at_stem(
     )
 
 
-def follow_files(tx: "Tx", files: Iterable[tuple[Path, Path]], moment: Moment) -> None:
+def follow_files(
+    tx: "Tx",
+    files: Iterable[tuple[Path, Path]],
+    moment: Moment,
+    *,
+    on_disk: Mapping[Path, str] | None = None,
+) -> None:
     """Let what is remembered of our own files follow them.
 
-    A crash may have kept a move from being written down: what is remembered of the new
-    name may then be right, and stays.
+    A crash may have kept a move from being written down, and a file may have been written
+    under the new name meanwhile. Where that is possible, ``on_disk`` gives the hashes that
+    were seen there: what is remembered of the new name stays when it is right.
     """
     for old, new in files:
-        if written_files.own_hashes(tx, old):
+        if on_disk is not None and written_files.owns(tx, new, on_disk.get(new, "")):
+            written_files.forget(tx, old)
+        elif written_files.own_hashes(tx, old):
             written_files.move(tx, old, new, now=moment.now)
+
+
+def seen_hashes(paths: Iterable[Path]) -> dict[Path, str]:
+    """Read the hashes of the files that may be ours."""
+    found = {path: read_regular(path, most=LARGEST_OWN_BYTES) for path in paths}
+    return {path: content_hash(data) for path, data in found.items() if data is not None}
 
 
 def restand(
@@ -127,7 +143,7 @@ def restand(
     if standing.has_words:
         _settle_present(tx, target, standing, tally, moment)
     elif has_lost:
-        _open_again(tx, target, tally, moment)
+        open_again(tx, target, tally, moment)
 
 
 def relink(tx: "Tx", old: StemStand, new: StemStand, tally: Tally, moment: Moment) -> None:
@@ -158,6 +174,30 @@ def remember_move(
         by=by, destination=os.fspath(destination), library_id=stand.library_id, reason=method
     )
     history.add_move(tx, track, note, item_id=item.id if item else None, now=moment.now)
+
+
+def open_again(tx: "Tx", target: Target, tally: Tally, moment: Moment) -> None:
+    """Open a target that lost its sidecar, or whose audio is back, and its item with it."""
+    item = work_items.get(tx, target.item_id)
+    opened = replace(requeueing.opened(target), kind=None)
+    if item.status is Status.DONE and item.outcome.is_miss:
+        opened = replace(target, status=TargetStatus.DONE, result=TargetResult.MISS, kind=None)
+    targets.save(tx, opened, now=moment.now)
+    after = item
+    if item.status is Status.PROCESSING:
+        after = replace(item, rerun=True)
+    elif item.status is Status.DONE and opened.is_open:
+        after = requeueing.reopen(
+            item, now=moment.now, chance=moment.chance, priority=item.priority
+        )
+        if not item.lane:  # nothing was ever fetched for it
+            after = replace(after, outcome=Result.NONE, completed_at=None)
+        after = replace(after, route=route_of(tx, after, targets.of_item(tx, item.id)))
+    elif item.status in WAITING and item.due_at is None:
+        after = requeueing.due_now(item, now=moment.now, chance=moment.chance)
+    if after != item:
+        work_items.save(tx, item, after, tally, now=moment.now)
+    scan_links.follow(tx, after, [opened], now=moment.now)
 
 
 def stem_of(path: Path) -> str:
@@ -227,25 +267,3 @@ def _finished(
     work_items.save(tx, item, settled.item, tally, now=moment.now)
     targets.save_changed(tx, every, settled.targets, now=moment.now)
     return settled.item
-
-
-def _open_again(tx: "Tx", target: Target, tally: Tally, moment: Moment) -> None:
-    """Open a target whose sidecar was taken away again, and its item with it."""
-    item = work_items.get(tx, target.item_id)
-    opened = replace(requeueing.opened(target), kind=None)
-    if item.status is Status.DONE and item.outcome.is_miss:
-        opened = replace(target, result=TargetResult.MISS, kind=None)
-    targets.save(tx, opened, now=moment.now)
-    after = item
-    if item.status is Status.PROCESSING:
-        after = replace(item, rerun=True)
-    elif item.status is Status.DONE and opened.is_open:
-        after = requeueing.reopen(
-            item, now=moment.now, chance=moment.chance, priority=item.priority
-        )
-        if not item.lane:  # nothing was ever fetched for it
-            after = replace(after, outcome=Result.NONE, completed_at=None)
-        after = replace(after, route=route_of(tx, after, targets.of_item(tx, item.id)))
-    if after != item:
-        work_items.save(tx, item, after, tally, now=moment.now)
-    scan_links.follow(tx, after, [opened], now=moment.now)

@@ -7,7 +7,6 @@ listed to its end.
 
 import codecs
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from lyrsvc.core.errors import FileFault
 from lyrsvc.core.isrc import read_isrcs
 from lyrsvc.core.library import Library
 from lyrsvc.core.lrc import decode, read_header
+from lyrsvc.core.mbid import read_mbid
 from lyrsvc.core.orphans import Audio, Folder, Orphan, RealignPolicy
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.core.scan_decision import stamp_of
@@ -34,7 +34,6 @@ LARGEST_BYTES: Final = 256 * 1024
 """A larger file is no lyrics."""
 
 _ORDER: Final = ("lrc", "elrc", "txt")
-_MBID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BARE: Final = Sidecars()
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How text begins whose characters may hold a zero byte."""
@@ -236,9 +235,9 @@ def _read(path: str) -> bytes | Problem | None:
 
 
 def _ids(header: Mapping[str, str]) -> dict[str, str]:
-    mbid = header.get("mbid", "").strip().lower()
+    mbid = read_mbid([header.get("mbid", "")])
     isrcs = read_isrcs([header.get("isrc", "")])
-    found = {"mbid": mbid if _MBID.fullmatch(mbid) else "", "isrc": isrcs[0] if isrcs else ""}
+    found = {"mbid": mbid, "isrc": isrcs[0] if isrcs else None}
     return {key: value for key, value in found.items() if value}
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from lyrsvc.services.diagnosis import Finding, broken, from_health, odd, well
 from lyrsvc.services.health_rules import check_database_place
 from lyrsvc.services.mounts import network_kind
-from lyrsvc.services.root_probes import RootProbes, free_bytes_at
+from lyrsvc.services.root_probes import RootProbes, existing_above, free_bytes_at
 from lyrsvc.store.hindrances import is_read_only
 
 DIRECTORY_MODE: Final = 0o750
@@ -35,7 +35,7 @@ class PlaceDiagnosis:
 
     def examine_directory(self, check: str, path: Path) -> Iterator[Finding]:
         """Look whether a directory is there and can be written."""
-        if not os.path.lexists(path):
+        if not _is_there(path):
             if not self._fix:
                 yield odd(check, f"{path} is not there yet", f"{FIX}, or start the service")
                 return
@@ -82,7 +82,7 @@ class PlaceDiagnosis:
 
 def examine_disk(database: Path) -> Iterator[Finding]:
     """Look at the disk of the database: room, and whether it is a local one."""
-    directory = _existing(database.parent)
+    directory = existing_above(database.parent)
     found = list(from_health(check_database_place(directory / database.name, RootProbes()), _CODES))
     yield from found
     named = {finding.check for finding in found}
@@ -93,10 +93,13 @@ def examine_disk(database: Path) -> Iterator[Finding]:
         yield well("file system", "the database lies on a local disk")
 
 
-def _existing(directory: Path) -> Path:
-    while not directory.exists() and directory != directory.parent:
-        directory = directory.parent
-    return directory
+def _is_there(path: Path) -> bool:
+    """Tell whether something is there; ``PermissionError`` where nobody lets us look."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _described(facts: os.stat_result) -> str:

@@ -5,7 +5,6 @@ from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING
 
-from lyrsvc.core.item import Status
 from lyrsvc.core.merging import Effect
 from lyrsvc.store import libraries
 
@@ -28,14 +27,13 @@ class Terms:
 class Placed:
     """What a wish came to, and where.
 
-    The inventory links its row to the target and gives it ``row_status``. ``is_fresh``
-    says that the item was made for this wish and nothing else happened to it since.
+    ``is_fresh`` says that the item was made for this wish and nothing else happened to it
+    since.
     """
 
     effect: Effect
     item_id: int | None = None
     target_id: int | None = None
-    row_status: Status = Status.PENDING
     is_fresh: bool = False
     is_local: bool = False
     """Whether a fresh item can be served from here."""

@@ -11,13 +11,14 @@ from lyrsvc.core.errors import ConfigError, LaneError, Refused, StoreError
 from lyrsvc.providers.tokens import AutomaticToken, OperatorToken, is_placeholder
 from lyrsvc.security.vault import SecretUnreadable
 from lyrsvc.services.lanes import Cancelled
+from lyrsvc.services.lookup import NOTHING_TO_ASK
 from lyrsvc.services.secret_store import PROVIDER_TOKEN, Secret, SecretStore
 from lyrsvc.services.token_pace import TokenPace
 
 IDENTITY_DIGITS: Final = 16
 STORE: Final = "the secret store (secrets set provider_token)"
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("lyrsvc.token")
 
 Mint = Callable[[], str]
 """Asks the provider for a token, through the lane's pacer; raises a ``LaneError``."""
@@ -115,6 +116,8 @@ class ProviderToken:
 
     def obtain(self, mint: Mint) -> None:
         """Ask for a token until there is one or the program stops; run it in its own thread."""
+        if not self.current() and self._pace.rest_s > 0:
+            self._tell("asked before")
         while not self.current():
             if self._pace.wait():
                 return
@@ -157,7 +160,8 @@ class ProviderToken:
     def _tell(self, cause: str) -> None:
         retry_s = round(self._pace.rest_s)
         _LOG.warning(
-            "no token for lane defaultprov yet; asking again later, or set PROVIDER_TOKEN",
+            "no token for lane defaultprov yet; asking again later; %s",
+            NOTHING_TO_ASK.partition("; ")[2],
             extra={"cause": cause, "retry_s": retry_s},
         )
 

@@ -18,7 +18,7 @@ from lyrsvc.core.ports import Clock
 from lyrsvc.files.atomic import Announce
 from lyrsvc.files.tree import DEFAULT_DEPTH
 from lyrsvc.services.bell import Bell, work_on_rings
-from lyrsvc.services.library_lock import LibraryBusy
+from lyrsvc.services.library_lock import Lease, LibraryBusy
 from lyrsvc.services.realigning import Ears, Line, Realigner, Scope
 from lyrsvc.services.serve_backup import serve_backup
 from lyrsvc.store import libraries
@@ -40,6 +40,10 @@ class Reaction:
     auto_apply_heuristic: bool = False
     on_scan: bool = False
     depth: int = DEFAULT_DEPTH
+
+    def follows(self, below: Path | None) -> bool:
+        """Tell whether a scan of a whole library, or below a directory, is to be followed."""
+        return below is not None or self.on_scan
 
     @property
     def applied(self) -> RealignPolicy:
@@ -82,8 +86,25 @@ class ReactiveRealign:
 
     def scanned(self, library: Library) -> None:
         """Have a whole library looked at after its scan, if that is wanted."""
-        if self._reaction.on_scan:
+        if self._reaction.follows(None):
             self.touch(library, [library.path])
+
+    def follow(
+        self, library: Library, below: Path | None, directories: Iterable[Path], lease: Lease
+    ) -> None:
+        """Realign directories at once, for a scan that met renamed audio in them.
+
+        What belongs to the audio is there before anybody fetches words in its place.
+        """
+        if not self._reaction.follows(below):
+            return
+        scope = Scope(tops=tuple(sorted(directories)), depth=self._reaction.depth)
+        try:
+            with serve_backup(self._reaction.backup, self._clock) as log:
+                ears = Ears(tell=_tell)
+                self._realigner.realign_within(lease, library, log, scope=scope, ears=ears)
+        except (LyrsvcError, OSError) as error:
+            _LOG.warning("realign failed", extra={"library": library.id, "reason": str(error)})
 
     def wake(self) -> None:
         """Let the loop notice that the program stops."""

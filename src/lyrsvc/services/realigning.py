@@ -6,7 +6,7 @@ lock of the library is carried out under the same one.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -68,7 +68,6 @@ class RealignReport:
     conflict: int = 0
     errors: int = 0
     is_cut_short: bool = False
-    touched: set[str] = field(default_factory=set)
 
 
 Tell = Callable[[Line], None]
@@ -142,16 +141,28 @@ class Realigner:
         with library_lock(
             self._db, library, clock=self._clock, purpose="realign", wait_s=wait_s
         ) as lease:
-            with self._db.read() as tx:
-                library = libraries.get(tx, library.id)
-            run = _Run(self._db, library, self._policy, ears, is_over=partial(self._is_over, lease))
-            try:
-                for decision in run.decisions(scope):
-                    run.carry_out(decision, self._mover, log)
-                    run.check()
-            except _Over:
-                run.report.is_cut_short = True
-            return run.report
+            return self.realign_within(lease, library, log, scope=scope, ears=ears)
+
+    def realign_within(
+        self,
+        lease: Lease,
+        library: Library,
+        log: MoveLog,
+        *,
+        scope: Scope = EVERYWHERE,
+        ears: Ears = NOBODY,
+    ) -> RealignReport:
+        """Move what belongs to an audio file, for whoever holds the lock of the library."""
+        with self._db.read() as tx:
+            library = libraries.get(tx, library.id)
+        run = _Run(self._db, library, self._policy, ears, is_over=partial(self._is_over, lease))
+        try:
+            for decision in run.decisions(scope):
+                run.carry_out(decision, self._mover, log)
+                run.check()
+        except _Over:
+            run.report.is_cut_short = True
+        return run.report
 
     def _is_over(self, lease: Lease) -> bool:
         return lease.is_lost or self._clock.wait(0)
@@ -218,7 +229,6 @@ class _Run:
         moved = mover.move(_unit(decision, self._library), log)
         if moved.end is UnitEnd.MOVED:
             self.report.applied += 1
-            self.report.touched |= {decision.orphan.directory, decision.audio.directory}
             self._tell_move(decision, "moved")
         elif moved.end is UnitEnd.CONFLICT:
             self._skip(_conflict(decision, moved.reason))

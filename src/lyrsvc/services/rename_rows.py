@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lyrsvc.core import requeueing
-from lyrsvc.core.item import WAITING, Target, TargetStatus
+from lyrsvc.core.item import Target, TargetStatus
 from lyrsvc.core.library import Library
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.core.waiting import Moment
-from lyrsvc.services.move_rows import StemStand, restand, stem_of
+from lyrsvc.services.move_rows import StemStand, open_again, restand, stem_of
 from lyrsvc.services.target_leaving import drop_target
 from lyrsvc.services.vanished_files import merge_rows
-from lyrsvc.store import scan_dirs, scan_results, stem_rows, targets, work_items
+from lyrsvc.store import scan_dirs, scan_results, stem_rows, targets
 from lyrsvc.store.counts import Tally
 
 if TYPE_CHECKING:
@@ -83,17 +82,14 @@ def _follow(tx: "Tx", target: Target, renamed: Renamed, tally: Tally, moment: Mo
         drop_target(tx, target.id, tally, now=moment.now)
         targets.delete(tx, target.id)
         return
-    back = target.status is TargetStatus.PARKED
     moved = replace(
         target,
         library_id=renamed.new_library.id,
         source_path=os.fspath(renamed.new),
         out_dir=directory,
         out_stem=stem,
-        status=TargetStatus.PENDING if back else target.status,
     )
-    targets.save(tx, moved, now=moment.now)
-    item = work_items.get(tx, target.item_id)
-    if back and item.status in WAITING and item.due_at is None:
-        due = requeueing.due_now(item, now=moment.now, chance=moment.chance)
-        work_items.save(tx, item, due, tally, now=moment.now)
+    if target.status is TargetStatus.PARKED:
+        open_again(tx, moved, tally, moment)
+    else:
+        targets.save(tx, moved, now=moment.now)

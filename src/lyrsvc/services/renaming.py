@@ -21,7 +21,13 @@ from lyrsvc.files.atomic import Announce
 from lyrsvc.files.move_log import MoveLog
 from lyrsvc.services.bell import Bell, work_on_rings
 from lyrsvc.services.library_lock import LibraryBusy, library_lock
-from lyrsvc.services.move_rows import StemStand, follow_files, look_at_stem, remember_move
+from lyrsvc.services.move_rows import (
+    StemStand,
+    follow_files,
+    look_at_stem,
+    remember_move,
+    seen_hashes,
+)
 from lyrsvc.services.rename_cases import RenameCase, RenameCases, RenameTerms
 from lyrsvc.services.rename_moves import METHOD, RenameMoves, move_sidecars
 from lyrsvc.services.rename_rows import Renamed, follow_audio
@@ -163,11 +169,12 @@ class Renamer:
     def _write_down(self, job: RenameJob, renamed: Renamed, moves: RenameMoves) -> None:
         """Let the rows follow and close the job, in one transaction."""
         stands = self._stands(renamed, moves)
+        on_disk = seen_hashes(goal for _, goal in moves.followed)
         moment = self._mover.moment
 
         def write(tx: Tx) -> None:
             tally = Tally()
-            follow_files(tx, moves.followed, moment)
+            follow_files(tx, moves.followed, moment, on_disk=on_disk)
             follow_audio(tx, renamed, stands, tally, moment)
             if moves.made:
                 goal = moves.made[0][1]

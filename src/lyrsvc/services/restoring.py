@@ -5,17 +5,16 @@ moved aside and the new ones given their names; a fault on the way puts everythi
 """
 
 import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from lyrsvc.brand import PROGRAM
 from lyrsvc.core.errors import FileFault, Refused
+from lyrsvc.durability import sync_directory
 from lyrsvc.files.archives import LARGEST_SMALL_FILE, ArchiveReader, Entry, Manifest, open_archive
-from lyrsvc.files.atomic import sync_directory, write_fault
+from lyrsvc.files.atomic import EXCLUSIVE, temp_beside, write_fault
 from lyrsvc.files.moving import MoveResult, move_file
 from lyrsvc.services.backing_up import (
     CERTIFICATE,
@@ -24,7 +23,7 @@ from lyrsvc.services.backing_up import (
     OWN_CERTIFICATE,
     OWN_CERTIFICATE_KEY,
 )
-from lyrsvc.services.root_probes import free_bytes_at
+from lyrsvc.services.root_probes import existing_above, free_bytes_at
 from lyrsvc.store.integrity import Soundness, check_whole
 
 SUFFIX: Final = ".before-restore"
@@ -35,14 +34,6 @@ _PRIVATE: Final = 0o600
 _ALWAYS_PRIVATE: Final = (KEY, OWN_CERTIFICATE_KEY)
 """Whoever opened these to others was mistaken."""
 _DIRECTORY_MODE: Final = 0o750
-_NEW: Final = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +105,7 @@ def restore(file: Path, content: Content, steps: Sequence[Step]) -> Soundness:
 def check_room(content: Content, database: Path) -> None:
     """Refuse before anything is touched when the disk has no room for a second database."""
     entry = content.manifest.of_role(DATABASE)
-    free = free_bytes_at(str(_existing(database.parent)))
+    free = free_bytes_at(str(existing_above(database.parent)))
     if entry is not None and free is not None and entry.size > free:
         raise Refused(
             f"no room in {database.parent}: {entry.size} bytes are needed, {free} are free"
@@ -145,10 +136,10 @@ def _unpack_database(file: Path, staged: Path) -> Soundness:
 @contextmanager
 def _staged(step: Step, data: bytes | None) -> Iterator[Path]:
     """Give a new file beside the target with its content, owner and mode; it is gone at the end."""
-    temp = step.target.with_name(f".{PROGRAM}-{secrets.token_hex(4)}.tmp")
+    temp = temp_beside(step.target)
     try:
         _make_directory(step.target.parent)
-        with os.fdopen(os.open(temp, _NEW, _PRIVATE), "wb") as out:
+        with os.fdopen(os.open(temp, EXCLUSIVE, _PRIVATE), "wb") as out:
             out.write(data or b"")
             _dress(out.fileno(), step)
             out.flush()
@@ -233,9 +224,3 @@ def _aside(target: Path) -> Path:
 
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.name}{suffix}")
-
-
-def _existing(directory: Path) -> Path:
-    while not directory.exists() and directory != directory.parent:
-        directory = directory.parent
-    return directory

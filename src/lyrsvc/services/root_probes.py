@@ -90,6 +90,13 @@ def _state_of(path: str) -> RootState:
     )
 
 
+def existing_above(directory: Path) -> Path:
+    """Give the directory, or the nearest above it that is there."""
+    while not os.access(directory, os.F_OK) and directory != directory.parent:
+        directory = directory.parent
+    return directory
+
+
 def free_bytes_at(path: str) -> int | None:
     """Give the bytes this process may still write there; None when nobody can say."""
     try:

@@ -4,14 +4,12 @@ from collections import OrderedDict
 from typing import Final
 
 from lyrsvc.core.credits import identity_artist
-from lyrsvc.core.keys import duration_bucket, match_key
+from lyrsvc.core.keys import NEAR_MS, duration_bucket, match_key
 from lyrsvc.core.outcome import Missed, Outcome, Served
 from lyrsvc.core.recording import Recording
 from lyrsvc.services.lookup import Lookup
 
 REMEMBERED: Final = 5_000
-NEAR_MS: Final = 3_000
-"""How far apart in length two files of one recording may be."""
 
 Identity = tuple[str, str, int]
 

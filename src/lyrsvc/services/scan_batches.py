@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 500
 FEWEST: Final = 16
-FIRST: Final = 100
-"""Rows of one bulk operation: as many as the database writes in ``HELD_S``."""
+"""Rows of one bulk operation: few at first, then as many as the database writes in ``HELD_S``."""
 HELD_S: Final = 0.02
 """So long a bulk operation may keep the writer; a webhook waits behind one at most."""
 SHARED_HELD_S: Final = 0.005
@@ -81,7 +80,7 @@ class ScanBatches:
         self._errors: list[tuple[Folder, str]] = []
         self._under_way: deque[Pending[Written]] = deque()
         self._sent_at = clock.monotonic()
-        self._most = FIRST
+        self._most = FEWEST
 
     def add(self, change: Change) -> None:
         """Take one change in; one that changes nothing is let go."""

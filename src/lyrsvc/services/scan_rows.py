@@ -7,7 +7,14 @@ from lyrsvc.core.keys import KEY_VERSION
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.scan_decision import RESPECTED, WORDS, ScanRules, is_respected
-from lyrsvc.core.scan_facts import Embedded, TagFacts, Unreadable, keys_of, stored_recording
+from lyrsvc.core.scan_facts import (
+    IDENTITY,
+    Embedded,
+    TagFacts,
+    Unreadable,
+    keys_of,
+    stored_recording,
+)
 from lyrsvc.core.sidecar import Fetch, FetchMode, should_fetch
 from lyrsvc.core.wish import Spot, Wish
 from lyrsvc.files.pairing import split_name
@@ -25,7 +32,6 @@ _BLANK: Final[dict[str, Any]] = {
     "missing_since_at": None,
     "status": "pending",
 }
-_IDENTITY: Final = ("artist_key", "title_key", "duration_bucket")
 
 
 class Change(NamedTuple):
@@ -64,7 +70,7 @@ def read_change(
     is_news = (
         before is None
         or before["status"] != "done"
-        or any(before[name] != row[name] for name in _IDENTITY)
+        or any(before[name] != row[name] for name in IDENTITY)
     )
     return _wished(finding, row, lambda: facts.recording, rules, is_news=is_news)
 

@@ -8,7 +8,7 @@ judge: faults are counted, and protect what lies behind them.
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,10 +23,12 @@ from lyrsvc.core.scan_run import RunReason, RunState, ScanReport
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.files.atomic import remove_stale_temp
 from lyrsvc.files.tags import READER_VERSION
-from lyrsvc.files.tree import DEFAULT_DEPTH, Listing, walk
+from lyrsvc.files.tree import DEFAULT_DEPTH, Listing, list_directory, walk
 from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.library_lock import Lease, library_lock
 from lyrsvc.services.library_roots import device_of, roots_to_skip
+from lyrsvc.services.renamed_audio import RenamedAudio
+from lyrsvc.services.renamed_sidecars import RenamedSidecars
 from lyrsvc.services.scan_batches import ScanBatches
 from lyrsvc.services.scan_gate import Finding, Findings, ScanGate, below, in_portions
 from lyrsvc.services.scan_rows import Change, look_change, read_change
@@ -62,6 +64,8 @@ class ScanFlags:
 NO_FLAGS: Final = ScanFlags()
 OnScanned = Callable[[Library, Path | None], None]
 """Hears which library was scanned, and which directory of it, or None for all."""
+OnRenamed = Callable[[Library, Path | None, Sequence[Path], Lease], None]
+"""Hears, while the library is locked, in which directories of a scan audio was renamed."""
 
 
 class _Stopped(Exception):
@@ -75,7 +79,7 @@ class _Stopped(Exception):
 class Scanner:
     """Scans libraries, one run at a time for each of them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each part it is made of
         self,
         db: Database,
         *,
@@ -84,6 +88,8 @@ class Scanner:
         terms: Callable[[datetime], Terms],
         wake: Callable[[], None] = lambda: None,
         on_scanned: OnScanned = lambda _library, _below: None,
+        on_renamed: OnRenamed = lambda _library, _below, _directories, _lease: None,
+        sidecars: RenamedSidecars | None = None,
     ) -> None:
         self._db = db
         self._clock = clock
@@ -91,6 +97,8 @@ class Scanner:
         self._terms = terms
         self._wake = wake
         self._on_scanned = on_scanned
+        self._on_renamed = on_renamed
+        self._sidecars = sidecars
         self._here: dict[int, ScanReport] = {}
         self._unwanted: set[int] = set()
 
@@ -160,12 +168,14 @@ class _Run:
         self._db, self._clock, self._setup = scanner._db, scanner._clock, scanner._setup
         self._terms, self._wake = scanner._terms, scanner._wake
         self._here, self._unwanted = scanner._here, scanner._unwanted
+        self._sidecars, self._on_renamed = scanner._sidecars, scanner._on_renamed
         self._library = library
         self._root = os.fspath(library.path)
         self._rules = rules
         self._lease = lease
         self._watch = watch
         self._report = ScanReport(run_id=0, library_id=library.id, library_name=library.name)
+        self._renamed = RenamedAudio(self._db, library)
 
     def carry_out(self, started_by: str, scope: Path | None, leave: Leave) -> ScanReport:
         """Scan, and write down how it went whatever happens."""
@@ -212,7 +222,13 @@ class _Run:
             others = libraries.all_libraries(tx)
             newest = absences.newest_row(tx)
         gate = ScanGate(self._db, self._library.id, self._root, self._rules)
-        vanished = VanishedFiles(self._db, self._library, clock=self._clock, newest_before=newest)
+        vanished = VanishedFiles(
+            self._db,
+            self._library,
+            clock=self._clock,
+            newest_before=newest,
+            sidecars=self._sidecars,
+        )
         batches = ScanBatches(
             self._db, self._report, clock=self._clock, terms=self._terms, wake=self._wake
         )
@@ -237,7 +253,24 @@ class _Run:
                 batches.finish()
         if self._require_root() != device:
             raise _Stopped(RunState.FAILED, RunReason.ROOT_UNAVAILABLE)
-        vanished.settle(self._report, leave)
+        vanished.settle(self._report, leave, renamed=self._renamed)
+        self._queue_held(scope, gate, batches)
+        self._prune(scope, leave)
+
+    def _queue_held(self, scope: Path | None, gate: ScanGate, batches: ScanBatches) -> None:
+        """Queue what was held back, as far as no words came along."""
+        held = list(self._renamed)
+        if held:
+            directories = [Path(directory) for directory, _ in held]
+            self._on_renamed(self._library, scope, directories, self._lease)
+        for directory, names in held:
+            found = gate.compare([list_directory(directory)])
+            for finding in found.to_look:
+                if finding.name in names:
+                    batches.add(look_change(finding, self._rules, self._library.id))
+        batches.finish()
+
+    def _prune(self, scope: Path | None, leave: Leave) -> None:
         if scope is None:
             self._report.counts.pruned = prune(
                 self._db, self._library, clock=self._clock, retention=leave.retention
@@ -312,6 +345,8 @@ class _Run:
         self._report.foreign += change.is_foreign
         if change.finding.fault:
             self._report.counts.new += 1
+        if self._renamed.holds_back(change):
+            change = change._replace(wish=None)
         batches.add(change)
 
     def _count(self, found: Findings) -> None:

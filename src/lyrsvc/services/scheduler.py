@@ -15,9 +15,12 @@ from lyrsvc.core.errors import LyrsvcError, Refused
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.schedule import ScanPlan, is_missed, next_window, plan_text, trusted
+from lyrsvc.services.steadying import PASSING
 
 SLICE_S: Final = 30.0
 """The longest wait before the clock on the wall is looked at again."""
+RETRY_S: Final = 60.0
+"""How soon a scan at the start is tried again that could not use the database."""
 
 ScanAll = Callable[[str], object]
 """Scans every library; told why: ``start`` or ``schedule``."""
@@ -62,12 +65,18 @@ class Scheduler:
         self._last = self._recall()
         self._tell_passed(self._last, reason="the service was not running")
         if self._plan.scans_at_start and not self._clock.wait(0):
-            self._scan("start")
+            self._scan_at_start()
         if self._plan.by_interval:
             self._scan_by_interval()
         else:
             self._scan_by_windows()
         self.next_at = None
+
+    def _scan_at_start(self) -> None:
+        """Scan, again and again while the database cannot be used: no window may come for long."""
+        while not self._scan("start"):
+            if self._pause(RETRY_S):
+                return
 
     def _scan_by_interval(self) -> None:
         while (due_at := next_window(self._plan, self._clock.now(), self._zone)) is not None:
@@ -110,12 +119,19 @@ class Scheduler:
                 return True
         return False
 
-    def _scan(self, started_by: str) -> None:
+    def _scan(self, started_by: str) -> bool:
+        """Have every library scanned; False when the database could not be used."""
         try:
             self._scan_all(started_by)
+        except PASSING as error:
+            self.failures += 1
+            fields = {"started_by": started_by, "reason": str(error)}
+            _LOG.warning("scan of the libraries failed", extra=fields)
+            return False
         except Exception:  # noqa: BLE001 - nothing a scan does ends the scheduler
             self.failures += 1
             _LOG.exception("scan of the libraries failed", extra={"started_by": started_by})
+        return True
 
     def _recall(self) -> datetime | None:
         if self._plan.by_interval:
@@ -158,10 +174,12 @@ def scan_each(
 ) -> ScanAll:
     """Make a round over the libraries as they then are, one after another.
 
-    A library that is busy is skipped, and one whose scan fails does not stop the next.
+    A library that is busy is skipped, and one whose scan fails does not stop the next. A
+    database that could not be used is raised in the end: the round is not what was wanted.
     """
 
     def scan_all(started_by: str) -> None:
+        trouble: LyrsvcError | None = None
         for library in libraries():
             if clock.wait(0):
                 return
@@ -170,10 +188,16 @@ def scan_each(
             except Refused as error:  # another scan, realign or rename has the library
                 fields = {"library": library.name, "reason": str(error)}
                 _LOG.warning("library skipped", extra=fields)
+            except PASSING as error:
+                trouble = error
+                fields = {"library": library.name, "started_by": started_by, "reason": str(error)}
+                _LOG.error("scan failed", extra=fields)
             except Exception:  # noqa: BLE001 - the other libraries are scanned all the same
                 _LOG.exception(
                     "scan failed", extra={"library": library.name, "started_by": started_by}
                 )
+        if trouble is not None:
+            raise trouble
 
     return scan_all
 

@@ -24,7 +24,7 @@ PROVIDER_TOKEN: Final = "provider_token"  # noqa: S105 - the name of a secret
 WEBHOOK_API_KEY: Final = "webhook_api_key"
 NAMES: Final = (PROVIDER_TOKEN, WEBHOOK_API_KEY)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("lyrsvc.secrets")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from lyrsvc.services.diagnosis import Finding, broken, odd, told, well
 from lyrsvc.services.secret_store import SecretStore
 from lyrsvc.services.upkeep import Upkeep
 from lyrsvc.store import counts
-from lyrsvc.store.database import Database
+from lyrsvc.store.database import Database, exists
 from lyrsvc.store.integrity import find_faults, read_schema
 
 NO_DATABASE: Final = "start lyrsvc serve once, or set LYRSVC_DB_PATH to the database it uses"
@@ -20,7 +20,10 @@ _RESTORE: Final = "stop the service and bring a backup back with: lyrsvc backup 
 
 
 def examine_schema(path: Path) -> Iterator[Finding]:
-    """Look whether this program can work with the database."""
+    """Look whether there is a database and this program can work with it."""
+    if not exists(path):
+        yield odd("database", f"there is none at {path}", NO_DATABASE)
+        return
     try:
         found = read_schema(path)
     except StoreError as error:

@@ -6,9 +6,9 @@ Whatever it is, it is judged again with the data of each file it is to stand bes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
-from lyrsvc.core.item import NOT_RUN, DetectorFinding, TargetResult, TargetStatus, WorkItem
+from lyrsvc.core.item import NOT_RUN, DetectorFinding, TargetStatus, WorkItem
+from lyrsvc.core.keys import NEAR_MS
 from lyrsvc.core.outcome import Attempt, Served
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.resume import Detected, Found
@@ -23,8 +23,6 @@ from lyrsvc.services.target_writing import Spot, Told
 from lyrsvc.store import lyrics_cache
 from lyrsvc.store.database import Database
 from lyrsvc.store.lyrics_cache import CachedLyrics, CacheKey
-
-_SERVED: Final = frozenset({TargetResult.WRITTEN, TargetResult.SAME})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +72,14 @@ class StoredWords:
         audio = spot.target.source_path
         return bool(audio) and words_inside(Path(audio)) is not None
 
+    def served_by(
+        self, accepted: Accepted, item: WorkItem, spots: Sequence[Spot]
+    ) -> tuple[Spot, ...]:
+        """Give the spot that was asked for and those a new result fits; others ask themselves."""
+        asked_for, *others = spots
+        copies = (spot for spot in others if _are_copies(asked_for, spot))
+        return (asked_for, *(spot for spot in copies if self._judged(item, spot, accepted)))
+
     def fitted(self, item: WorkItem, spot: Spot, source: Source) -> Accepted | None:
         """Judge a result with one file's own data; None when it does not fit there."""
         if source.detected is not None or source.accepted.lane == EMBEDDED:
@@ -100,11 +106,12 @@ class StoredWords:
             return None
         if left.from_cache:
             spots = [spot for spot in spots if self._is_served_by(row, item, spot)]
-        if not any(self._judged(item, spot, row.accepted) for spot in spots):
+        spots = [spot for spot in spots if self._judged(item, spot, row.accepted)]
+        if not spots:
             return None
         return Source(
             accepted=row.accepted,
-            spots=tuple(spots),
+            spots=self.served_by(row.accepted, item, spots),
             attempts=left.answers,
             from_cache=left.from_cache,
             resumed=True,
@@ -146,11 +153,17 @@ class StoredWords:
         return served.accepted if served else None
 
 
+def _are_copies(one: Spot, other: Spot) -> bool:
+    """Tell whether two files may share a result, as the cache would have it."""
+    lengths = one.target.duration_ms, other.target.duration_ms
+    return not all(lengths) or abs(lengths[0] - lengths[1]) <= NEAR_MS
+
+
 def unstored(told: Told, source: Source) -> Told:
     """Leave a target open for better lyrics when only its own tags have served it."""
     end = told.report.end
     raised = end.mode is not FetchMode.NORMAL
-    if source.accepted.lane != EMBEDDED or not raised or end.result not in _SERVED:
+    if source.accepted.lane != EMBEDDED or not raised or not end.result.is_served:
         return told
     still_open = TargetEnd(target_id=end.target_id, status=TargetStatus.PENDING, mode=end.mode)
     return replace(told, report=replace(told.report, end=still_open))

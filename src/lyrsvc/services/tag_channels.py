@@ -109,6 +109,8 @@ class ProcessChannel:
         self._rest = bytearray()
         if not sys.executable:
             raise OSError("the interpreter is not known")
+        if not hasattr(select, "poll"):
+            raise OSError("this system cannot wait for the answer of a process")
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [
                 *(sys.executable, "-I", "-S", "-X", f"utf8={sys.flags.utf8_mode}"),

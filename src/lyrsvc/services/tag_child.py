@@ -7,7 +7,6 @@ scan that started it goes on.
 import gc
 import os
 import sys
-from resource import RUSAGE_SELF, getrusage
 from typing import BinaryIO, Final
 
 from lyrsvc.modesty import make_way
@@ -39,5 +38,9 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _waits() -> int:
-    """Give how often this process gave its core away to wait for something."""
+    """Give how often this process gave its core away to wait for something; 0 if nobody counts."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:  # Windows
+        return 0
     return getrusage(RUSAGE_SELF).ru_nvcsw

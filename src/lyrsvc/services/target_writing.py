@@ -5,7 +5,7 @@ one does not stop the others.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -163,6 +163,8 @@ class TargetDesk:
         if accepted is None or not plan.files:
             end = _end(target, TargetStatus.DONE, TargetResult.REJECTED)
             return Told(TargetReport(end=end))
+        if _is_gone(target.source_path):
+            return _gone(target)  # renamed while the lanes were asked: its words go elsewhere
         try:
             report = self._writer.write(
                 plan.place, plan.files, quality=accepted.quality, mode=target.mode
@@ -264,4 +266,5 @@ def _end(
 
 
 def _gone(target: Target) -> Told:
-    return Told(TargetReport(end=_end(target, TargetStatus.PARKED, TargetResult.GONE)))
+    end = _end(target, TargetStatus.PARKED, TargetResult.GONE)
+    return Told(TargetReport(end=replace(end, gone_from=target.source_path)))

@@ -11,7 +11,7 @@ from lyrsvc.core.token_asking import Asking
 from lyrsvc.store import token_requests
 from lyrsvc.store.database import Database
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("lyrsvc.token")
 
 
 class TokenPace:

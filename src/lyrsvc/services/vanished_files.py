@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lyrsvc.core.item import TargetStatus
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.ptext import from_ptext
@@ -23,14 +24,18 @@ from lyrsvc.services.target_leaving import drop_target, park_target
 from lyrsvc.store import absences, scan_results, targets
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.database import Database
+from lyrsvc.store.moments import to_db
 
 if TYPE_CHECKING:
+    from lyrsvc.services.renamed_audio import RenamedAudio
+    from lyrsvc.services.renamed_sidecars import Brought, RenamedSidecars
     from lyrsvc.store.database import Tx
     from lyrsvc.store.engine import Row
 
 CHUNK: Final = 500
 MANY: Final = 50
 """So many may go unquestioned."""
+_STANDING: Final = ("status", "reason", "reason_text", "sidecar", "sidecar_class", "ours")
 
 _LOG: Final = logging.getLogger("lyrsvc.scan")
 
@@ -43,25 +48,42 @@ class Leave:
     retention: timedelta = timedelta(days=30)
 
 
+class RenamedFile(NamedTuple):
+    """An audio file under both names; ``is_bare`` when no words stand or are awaited at the new."""
+
+    old: Path
+    new: Path
+    is_bare: bool
+
+
 class VanishedFiles:
     """Gathers the rows whose file a run did not meet, and settles them at its end."""
 
-    def __init__(self, db: Database, library: Library, *, clock: Clock, newest_before: int) -> None:
+    def __init__(
+        self,
+        db: Database,
+        library: Library,
+        *,
+        clock: Clock,
+        newest_before: int,
+        sidecars: "RenamedSidecars | None" = None,
+    ) -> None:
         self._db = db
         self._library = library
         self._clock = clock
         self._newest_before = newest_before
+        self._sidecars = sidecars
         self._gone: array[int] = array("q")
 
     def add(self, row_ids: "array[int]") -> None:
         """Take note of rows whose file is not where it was."""
         self._gone.extend(row_ids)
 
-    def settle(self, report: ScanReport, leave: Leave) -> None:
+    def settle(
+        self, report: ScanReport, leave: Leave, *, renamed: "RenamedAudio | None" = None
+    ) -> None:
         """Follow what moved; mark the rest, unless that is suspiciously much."""
-        if not self._gone:
-            return
-        gone = self._relink(report)
+        gone = self._relink(report, renamed)
         if len(gone) > MANY and not leave.accept_missing and self._is_most(len(gone)):
             report.reason = RunReason.MASS_MISSING
             _LOG.warning(
@@ -80,25 +102,49 @@ class VanishedFiles:
             every = absences.count_present(tx, self._library.id, until=self._newest_before)
         return number * 2 > every
 
-    def _relink(self, report: ScanReport) -> Sequence[int]:
+    def _relink(self, report: ScanReport, renamed: "RenamedAudio | None") -> Sequence[int]:
+        lost = {*self._gone, *(renamed.lost if renamed else ())}
+        if not lost:
+            return ()
         with self._db.read(deadline_s=None) as tx:
             new = absences.new_rows(tx, self._library.id, after=self._newest_before)
-            gone = absences.facts_of(tx, self._gone) if new else []
+            new += absences.facts_of(tx, renamed.unplaced if renamed else ())
+            gone = absences.facts_of(tx, sorted(lost)) if new else []
         pairs = pair_up(gone, new)
         followed: set[int] = set()
         for at in range(0, len(pairs), CHUNK):
             some = pairs[at : at + CHUNK]
-            followed |= self._db.write(self._follow(some), bulk=True)
+            brought = self._bring_sidecars(some)
+            followed |= self._db.write(self._follow(some, brought), bulk=True)
         report.counts.relinked += len(followed)
         report.counts.new -= len(followed)
         return [row_id for row_id in self._gone if row_id not in followed]
 
-    def _follow(self, pairs: Sequence[tuple[int, int]]) -> "Callable[[Tx], set[int]]":
+    def _bring_sidecars(self, pairs: Sequence[tuple[int, int]]) -> "Brought | None":
+        """Let our own sidecars follow their audio on disk, before the rows do."""
+        if self._sidecars is None:
+            return None
+        with self._db.read() as tx:
+            found = [(scan_results.get(tx, old), scan_results.get(tx, new)) for old, new in pairs]
+        return self._sidecars.bring(
+            self._library,
+            [
+                RenamedFile(_path(old), _path(new), is_bare=_is_bare(new))
+                for old, new in found
+                if old and new
+            ],
+        )
+
+    def _follow(
+        self, pairs: Sequence[tuple[int, int]], brought: "Brought | None"
+    ) -> "Callable[[Tx], set[int]]":
         now = self._clock.now()
 
         def follow(tx: "Tx") -> set[int]:
             tally = Tally()
             followed = {old for old, new in pairs if merge_rows(tx, old, new, tally, now=now)}
+            if self._sidecars is not None and brought is not None:
+                self._sidecars.write_down(tx, brought)
             tally.write(tx, now=now)
             return followed
 
@@ -173,8 +219,10 @@ def _is_lost(root: Path, row: "Row") -> bool:
 def merge_rows(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetime) -> bool:
     """Let a vanished row stand for the new place of its file; the new row goes.
 
-    The row keeps its number and status. Its target follows, unless the new place has
-    one already: then that one stays and the old one leaves.
+    The row keeps its number and status, and says what stood beside the file, so that what
+    did not come along is missed. Its target follows, unless the new place has one already:
+    then that one stays and the old one leaves. One that waits for the file goes on waiting
+    until a scan has met it.
     """
     old, new = scan_results.get(tx, old_id), scan_results.get(tx, new_id)
     if old is None or new is None or absences.is_processing(tx, old["target_id"]):
@@ -187,11 +235,12 @@ def merge_rows(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetim
     scan_results.delete(tx, new, tally)
     columns = {name: new[name] for name in scan_results.COLUMNS}
     merged = {**old, **columns, "library_id": new["library_id"]}
-    if new["target_id"] is None and not is_shared:
+    if not is_shared and _is_free(tx, new):
         merged["target_id"] = old["target_id"]
         if not new["sidecar"] & WORDS and old["status"] != "unreadable":
-            merged |= {name: old[name] for name in ("status", "reason", "reason_text")}
-        _move_target(tx, old["target_id"], new, now=now)
+            merged |= {name: old[name] for name in _STANDING}
+        if _move_target(tx, old["target_id"], new, now=now):
+            merged["missing_since_at"] = old["missing_since_at"] or to_db(now)
     elif not is_shared and old["target_id"] not in (None, new["target_id"]):
         drop_target(tx, old["target_id"], tally, now=now)
         targets.delete(tx, old["target_id"])  # one of a finished item, too: its file is here
@@ -202,22 +251,36 @@ def merge_rows(tx: "Tx", old_id: int, new_id: int, tally: Tally, *, now: datetim
     return True
 
 
-def _move_target(tx: "Tx", target_id: int | None, new: "Row", *, now: datetime) -> None:
+def _path(row: "Row") -> Path:
+    return Path(from_ptext(row["root"]), from_ptext(row["rel_path"]), from_ptext(row["name"]))
+
+
+def _is_bare(row: "Row") -> bool:
+    return row["target_id"] is None and not row["sidecar"] & WORDS
+
+
+def _is_free(tx: "Tx", new: "Row") -> bool:
+    """Tell whether no target has the place of a row yet."""
+    if new["target_id"] is not None:
+        return False
+    return targets.find(tx, os.fspath(_path(new).parent), from_ptext(new["out_stem"])) is None
+
+
+def _move_target(tx: "Tx", target_id: int | None, new: "Row", *, now: datetime) -> bool:
+    """Give a target the place of a row; tell whether it waits for its file."""
     target = targets.get(tx, target_id) if target_id is not None else None
     if target is None:
-        return
-    directory = Path(from_ptext(new["root"]), from_ptext(new["rel_path"]))
-    stem = from_ptext(new["out_stem"])
-    if targets.find(tx, os.fspath(directory), stem) is not None:
-        return
+        return False
+    path = _path(new)
     targets.save(
         tx,
         replace(
             target,
-            out_dir=os.fspath(directory),
-            out_stem=stem,
-            source_path=os.fspath(directory / from_ptext(new["name"])),
+            out_dir=os.fspath(path.parent),
+            out_stem=from_ptext(new["out_stem"]),
+            source_path=os.fspath(path),
             duration_ms=new["duration_ms"],
         ),
         now=now,
     )
+    return target.status is TargetStatus.PARKED

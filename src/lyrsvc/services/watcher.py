@@ -25,6 +25,8 @@ from lyrsvc.services.sub_scanning import ScanBelow, SubScans
 from lyrsvc.services.watch_tree import Watches
 from lyrsvc.services.watched_roots import Owner
 
+SLOWEST_WRITE_S: Final = 5.0
+"""How long after its announcement a write of our own may be seen on a slow disk."""
 _TICK_S: Final = 1.0
 """The longest time until a stop is noticed that nobody woke us for."""
 
@@ -70,7 +72,7 @@ class Watcher:
         self._clock = clock
         self._pace = pace
         self._connect = connect
-        self._own = OwnWrites(clock, window_s=3 * pace.debounce_s)
+        self._own = OwnWrites(clock, window_s=max(3 * pace.debounce_s, SLOWEST_WRITE_S))
         self._scans = SubScans(
             Debounce(quiet_s=pace.debounce_s, longest_s=pace.longest_s),
             scan_below=scan_below,
@@ -78,7 +80,6 @@ class Watcher:
             clock=clock,
         )
         self._lookout: Lookout | None = None
-        self._given: Sequence[Library] | None = None
         self._refresh_at = self._retry_at = 0.0
 
     @property
@@ -140,11 +141,6 @@ class Watcher:
         """Take note that we are about to touch a path ourselves."""
         self._own.announce(path)
 
-    def refresh(self, libraries: Sequence[Library]) -> None:
-        """Take over a changed list of libraries at once; any thread may say so."""
-        self._given = libraries
-        self.wake()
-
     def wake(self) -> None:
         """Have both loops look around now, as when the program stops."""
         if (lookout := self._lookout) is not None:
@@ -205,10 +201,7 @@ class Watcher:
 
     def _look_around(self, lookout: Lookout) -> None:
         now = self._clock.monotonic()
-        given, self._given = self._given, None
-        if given is not None:
-            lookout.follow(given)
-        elif now >= self._refresh_at:
+        if now >= self._refresh_at:
             self._refresh_at = now + self._pace.refresh_s
             self._follow_list(lookout)
         if now >= self._retry_at:

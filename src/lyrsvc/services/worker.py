@@ -10,7 +10,6 @@ from lyrsvc.core.item import Route
 from lyrsvc.core.ports import Clock
 from lyrsvc.services.item_worker import ItemWorker
 from lyrsvc.services.leasing import LeaseKeeper
-from lyrsvc.services.lookup import NOTHING_TO_ASK
 from lyrsvc.services.pausing import Gate, Opening, Pause, PauseCause
 from lyrsvc.services.slots import ClaimDesk, Slot, Workplace
 from lyrsvc.services.steadying import PASSING, Steady
@@ -120,7 +119,4 @@ class Worker:
 
 def _tell(pause: Pause) -> None:
     told = {"cause": str(pause.cause), "until": pause.until.isoformat() if pause.until else ""}
-    if pause.cause is PauseCause.NO_LANE:
-        _LOG.warning("worker paused: %s", NOTHING_TO_ASK, extra=told)
-    else:
-        _LOG.info("worker paused", extra=told)
+    _LOG.info("worker paused", extra=told)

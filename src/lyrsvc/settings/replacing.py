@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lyrsvc.core.errors import Refused
+from lyrsvc.durability import sync_directory
 from lyrsvc.settings.save_errors import DiskFailed, SettingsReadOnly
 from lyrsvc.settings.save_target import Target, exists, is_plain
 
@@ -91,7 +92,7 @@ def tidy_up(target: Target) -> str | None:
             copy.unlink()
         except OSError as error:
             raise _refusal(target.path, error) from error
-        _sync_directory(copy.parent)
+        _sync_names(copy.parent)
         told = f"{target.path}: an interrupted save was undone"
     return told
 
@@ -112,7 +113,7 @@ def _replace(target: Target, old: str, data: bytes) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
-    _sync_directory(path.parent)
+    _sync_names(path.parent)
 
 
 def _take_over_identity(descriptor: int, path: Path) -> None:
@@ -157,7 +158,7 @@ def _rewrite(target: Target, old: bytes, new: bytes) -> None:
             raise _refusal(path, error) from error
         raise
     copy.unlink()
-    _sync_directory(copy.parent)
+    _sync_names(copy.parent)
 
 
 def _put_back(path: Path, old: bytes, copy: Path) -> None:
@@ -188,7 +189,7 @@ def _save_copy(target: Target, data: bytes) -> Path:
             with suppress(OSError):
                 draft.unlink()
             continue
-        _sync_directory(directory)
+        _sync_names(directory)
         return copy
     if failure is not None and failure.errno in _FULL:
         raise _refusal(target.path, failure)
@@ -235,15 +236,10 @@ def _require_unchanged(path: Path, old: str) -> None:
         raise FileChanged
 
 
-def _sync_directory(directory: Path) -> None:
-    if os.name != "posix":
-        return
+def _sync_names(directory: Path) -> None:
+    """Make names durable; what is in place already stays so, whatever the disk says to this."""
     with suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_directory(directory)
 
 
 def _may_write(path: Path) -> bool:

@@ -1,8 +1,8 @@
 """Rows of ``scan_results`` whose file is gone: found, marked, moved on, forgotten."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.core.relinking import FileFacts
 from lyrsvc.store.moments import to_db
@@ -10,6 +10,10 @@ from lyrsvc.store.moments import to_db
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
+
+_MARKS: Final = (
+    "title_key", "artist_key", "duration_bucket", "inode", "size", "mtime_ns", "mbid", "isrc",
+)  # fmt: skip
 
 
 def facts_of(tx: "Tx", row_ids: Iterable[int]) -> list[FileFacts]:
@@ -21,7 +25,7 @@ def facts_of(tx: "Tx", row_ids: Iterable[int]) -> list[FileFacts]:
             row := tx.first(
                 """
                 SELECT id AS row_id, inode, size, mtime_ns, mbid, isrc, duration_ms
-                  FROM scan_results WHERE id = :id AND missing_since_at IS NULL
+                  FROM scan_results WHERE id = :id
                 """,
                 id=row_id,
             )
@@ -45,6 +49,35 @@ def new_rows(tx: "Tx", library_id: int, *, after: int) -> list[FileFacts]:
         library=library_id,
     )
     return [FileFacts(**row) for row in rows]
+
+
+def has_rows(tx: "Tx", library_id: int) -> bool:
+    """Tell whether anything is known of a library."""
+    found = tx.first(
+        "SELECT id FROM scan_results WHERE library_id = :library LIMIT 1", library=library_id
+    )
+    return found is not None
+
+
+def namesakes(tx: "Tx", library_id: int, row: Mapping[str, Any]) -> "list[Row]":
+    """Give rows that may stand for the same file, missing ones too: song and one mark agree.
+
+    The sign before the library leaves the choice to ``ix_scan_keys``.
+    """
+    return tx.all(
+        """
+        SELECT s.id, d.rel_path, s.name
+          FROM scan_results s JOIN scan_dirs d ON d.id = s.dir_id
+         WHERE s.title_key = :title_key AND s.artist_key = :artist_key
+           AND s.duration_bucket = :duration_bucket
+           AND +s.library_id = :library
+           AND ((s.inode = :inode AND s.size = :size AND s.mtime_ns = :mtime_ns)
+                OR (s.mbid <> '' AND s.mbid = :mbid) OR (s.isrc <> '' AND s.isrc = :isrc))
+         LIMIT 20
+        """,
+        **{name: row[name] for name in _MARKS},
+        library=library_id,
+    )
 
 
 def count_present(tx: "Tx", library_id: int, *, until: int) -> int:

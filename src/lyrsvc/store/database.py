@@ -20,8 +20,6 @@ from lyrsvc.store.schema_version import require_current
 from lyrsvc.store.transaction import Tx
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lyrsvc.core.ports import Clock
     from lyrsvc.store.engine import Engine
     from lyrsvc.store.writing import Pending, Writer
@@ -128,10 +126,6 @@ class Database:
         self._refuse_after_fork()
         self._reachability.check(wait_s=wait_s)
 
-    def copy_to(self, destination: "Path") -> None:
-        """Write a consistent copy to a new file while the database is in use."""
-        self._engine.copy_to(destination)
-
     def close(self) -> None:
         """Finish queued operations, then let go of everything; may be called twice."""
         if self._pid != os.getpid():
@@ -164,7 +158,9 @@ class Database:
         with self._lock:
             if self._closed:
                 raise StoreError("the database is closed")
-            self._writer = self._writer or Writer(self._engine.open_writer)
+            self._writer = self._writer or Writer(
+                self._engine.open_writer, check_in_place=self._engine.check_in_place
+            )
             return self._writer
 
     def _refuse_after_fork(self) -> None:

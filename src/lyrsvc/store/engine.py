@@ -40,6 +40,10 @@ class Link(Protocol):
         """Make everything since ``begin`` durable."""
         ...
 
+    def tidy(self) -> None:
+        """Do what commits leave to be done; to be called when nobody waits for one."""
+        ...
+
     def rollback(self) -> None:
         """Forget everything since ``begin``; nothing to do when that has happened already."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lyrsvc.core.pacing import PROBE_TIME, LaneState
+from lyrsvc.core.pacing import LaneState
 from lyrsvc.store.moments import from_db, to_db
 
 if TYPE_CHECKING:
@@ -44,28 +44,6 @@ def change(
     if after != before:
         _write(tx, lane, after, owner=owner if _takes_probe(before, after) else None, now=now)
     return before, after
-
-
-def take_probe(tx: "Tx", lane: str, *, owner: str, now: datetime) -> bool:
-    """Take the single probe of a lane that has rested; False when somebody else has it.
-
-    One conditional UPDATE: it holds between processes and hosts alike. A probe whose
-    process died is free again after its time.
-    """
-    taken = tx.run(
-        """
-        UPDATE lane_state
-           SET state = 'probing', probe_owner = :owner, probe_until_at = :until, updated_at = :now
-         WHERE lane = :lane AND closed_until_at IS NOT NULL AND closed_until_at <= :now
-           AND (probe_until_at IS NULL OR probe_until_at <= :now OR probe_until_at > :furthest)
-        """,
-        lane=lane,
-        owner=owner,
-        now=to_db(now),
-        until=to_db(now + PROBE_TIME),
-        furthest=to_db(now + PROBE_TIME),
-    )
-    return taken == 1
 
 
 def reset(tx: "Tx", lane: str, *, now: datetime) -> bool:

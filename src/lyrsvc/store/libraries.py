@@ -110,16 +110,12 @@ def count_missing(tx: "Tx") -> dict[int, int]:
 
 def find(tx: "Tx", name_or_id: str) -> Library:
     """Give the library a user means; digits are tried as an id and as a name."""
-    rows = tx.all(
-        "SELECT * FROM libraries WHERE id = :id OR name_key = :key ORDER BY id",
-        id=_as_id(name_or_id),
-        key=name_key(name_or_id),
-    )
+    rows = _fitting(tx, name_or_id)
     if not rows:
         raise _unknown(tx, name_or_id)
     if len(rows) > 1:
         candidates = ", ".join(f'{row["id"]} "{row["name"]}"' for row in rows)
-        handles = " or ".join(_other_handle(row, name_or_id) for row in rows)
+        handles = " or ".join(_handle(tx, row) for row in rows)
         raise Refused(f'"{name_or_id}" fits several libraries: {candidates}; say {handles}')
     return _library(rows[0])
 
@@ -142,9 +138,22 @@ def free_name(tx: "Tx", wanted: str) -> str:
     return name
 
 
-def _other_handle(row: "Row", given: str) -> str:
-    """Give the id of a library that was named, or the name of one whose id was given."""
-    return str(row["id"]) if name_key(row["name"]) == name_key(given) else f'"{row["name"]}"'
+def _fitting(tx: "Tx", name_or_id: str) -> "list[Row]":
+    return tx.all(
+        "SELECT * FROM libraries WHERE id = :id OR name_key = :key ORDER BY id",
+        id=_as_id(name_or_id),
+        key=name_key(clean_text(name_or_id)),
+    )
+
+
+def _handle(tx: "Tx", row: "Row") -> str:
+    """Give a word that fits this library alone: its name, its id, or its id behind zeros."""
+    if len(_fitting(tx, row["name"])) == 1:
+        return f'"{row["name"]}"'
+    number = str(row["id"])
+    while len(_fitting(tx, number)) > 1:
+        number = f"0{number}"
+    return number
 
 
 def _count_by_library(tx: "Tx", prefix: str) -> dict[int, int]:

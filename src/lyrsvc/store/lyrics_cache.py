@@ -10,11 +10,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core import lyrics_text
-from lyrsvc.core.credits import identity_artist
 from lyrsvc.core.judging import RULES_VERSION
-from lyrsvc.core.keys import duration_bucket, match_key
+from lyrsvc.core.keys import NEAR_MS, duration_bucket
 from lyrsvc.core.lyrics import Quality
-from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.store.moments import from_db, to_db
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
 
-NEAR_MS: Final = 3000
-"""A row serves a file whose length differs by no more than this."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CacheKey:
@@ -35,15 +30,6 @@ class CacheKey:
     artist_key: str
     title_key: str
     duration_ms: int = 0
-
-    @classmethod
-    def of(cls, recording: Recording) -> "CacheKey":
-        """Give the key of a recording."""
-        return cls(
-            artist_key=match_key(identity_artist(recording)),
-            title_key=match_key(recording.title),
-            duration_ms=recording.duration_ms or 0,
-        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

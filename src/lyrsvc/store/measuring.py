@@ -1,4 +1,4 @@
-"""What ``/metrics`` and the dashboard measure, asked of one state of the database.
+"""What ``/metrics`` measures, asked of one state of the database.
 
 Every series that must exist does, at zero when nothing happened yet. No value holds
 a path or free text: reasons are codes of a closed list.
@@ -7,11 +7,8 @@ a path or free text: reasons are codes of a closed list.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import merge
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from lyrsvc.core.waiting import earliest_key
 from lyrsvc.store import counts, lane_attempts
 from lyrsvc.store.moments import from_db, to_db
 from lyrsvc.store.stock_taking import UNKNOWN, count_reasons, count_statuses
@@ -47,21 +44,6 @@ OLDEST_WAITING: Final = """
       FROM work_items
      WHERE ready_key IS NULL AND status IN ('pending', 'failed', 'deferred') AND due_at <= :now
 """
-CLAIMABLE: Final = """
-    SELECT id, artist, title, album, priority, status, due_at, ready_key
-      FROM work_items
-     WHERE route = :route AND ready_key IS NOT NULL
-     ORDER BY ready_key, id
-     LIMIT :limit
-"""
-UNPROMOTED: Final = """
-    SELECT id, artist, title, album, priority, status, due_at
-      FROM work_items
-     WHERE ready_key IS NULL AND status IN ('pending', 'failed', 'deferred') AND due_at <= :now
-     ORDER BY due_at, id
-     LIMIT :limit
-"""
-ROUTES: Final = (0, 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,19 +58,6 @@ class Metrics:
     lane_closed: dict[str, bool]
     oldest_due_at: datetime | None
     last_scans: dict[int, datetime | None]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OpenItem:
-    """An item that is being looked up, or soon will be; ``status`` is the one before the claim."""
-
-    id: int
-    artist: str
-    title: str
-    album: str
-    priority: int
-    status: str
-    due_at: datetime | None
 
 
 def take_metrics(tx: "Tx", *, lanes: Iterable[str], now: datetime) -> Metrics:
@@ -114,38 +83,6 @@ def oldest_due(tx: "Tx", *, now: datetime) -> datetime | None:
     """Give since when the longest-due unclaimed item is due; None when none is."""
     moments = (tx.value(OLDEST_READY), tx.value(OLDEST_WAITING, now=to_db(now)))
     return from_db(min(filter(None, moments), default=None))
-
-
-def up_next(tx: "Tx", *, limit: int = 10, now: datetime | None = None) -> list[OpenItem]:
-    """Give the items that may be claimed, in the order in which they will be.
-
-    With ``now`` also those whose wait is over but that no claim has lined up yet, at
-    the place they will get; within one hour that is left to chance.
-    """
-    walks = [tx.all(CLAIMABLE, route=route, limit=limit) for route in ROUTES]
-    if now is not None:
-        walks.append(_about_to_be_ready(tx, limit=limit, now=now))
-    rows = merge(*walks, key=lambda row: (row["ready_key"], row["id"]))
-    return [_open_item(row) for row in islice(rows, limit)]
-
-
-def _about_to_be_ready(tx: "Tx", *, limit: int, now: datetime) -> "list[Row]":
-    rows = tx.all(UNPROMOTED, now=to_db(now), limit=limit)
-    for row in rows:
-        row["ready_key"] = earliest_key(from_db(row["due_at"]), row["priority"])
-    return sorted(rows, key=lambda row: (row["ready_key"], row["id"]))
-
-
-def _open_item(row: "Row") -> OpenItem:
-    return OpenItem(
-        id=row["id"],
-        artist=row["artist"],
-        title=row["title"],
-        album=row["album"],
-        priority=row["priority"],
-        status=row["status"],
-        due_at=from_db(row["due_at"]),
-    )
 
 
 def _failures(by_code: dict[str, int]) -> dict[str, int]:

@@ -8,7 +8,6 @@ from lyrsvc.store.moments import to_db
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
 
-INSTANCE_ID: Final = "instance_id"
 PROVIDER_SET_VERSION: Final = "provider_set_version"
 
 
@@ -29,20 +28,6 @@ def write(tx: "Tx", name: str, value: str, *, now: datetime) -> None:
         value=value,
         now=to_db(now),
     )
-
-
-def instance_id(tx: "Tx", *, otherwise: str, now: datetime) -> str:
-    """Give the id of this installation; the first who asks chooses it."""
-    tx.run(
-        """
-        INSERT INTO meta (name, value, created_at, updated_at) VALUES (:name, :value, :now, :now)
-        ON CONFLICT (name) DO NOTHING
-        """,
-        name=INSTANCE_ID,
-        value=otherwise,
-        now=to_db(now),
-    )
-    return read(tx, INSTANCE_ID) or otherwise
 
 
 def provider_set_version(tx: "Tx") -> int | None:

@@ -28,13 +28,15 @@ RESULT_CLASSES: Final = {
 }
 """The result class of each outcome."""
 
+ENDINGS: Final = {"txt": ".txt", "marker": ".txt"}
+"""How the sidecar of each kind ends that does not end in ``.lrc``, as every wanted one does."""
+
 COLUMNS: Final = """
     id, artist, title, album, status, priority, reason, reason_text, attempts, misses, due_at,
     created_at, completed_at, lane, outcome, duration_bucket, provider_set_version,
     detect_instrumental, detect_origin"""
 """What an item is shown by."""
 
-_SIDECAR: Final = {"txt": ".txt", "marker": ".txt"}
 _TARGET_COLUMNS: Final = """
     id, item_id, library_id, origin, source_path, out_dir, out_stem, status, kind"""
 
@@ -100,7 +102,7 @@ def _listed(ids: Sequence[int]) -> tuple[str, dict[str, int]]:
 
 
 def _target(row: "Row") -> "Row":
-    extension = _SIDECAR.get(row["kind"], ".lrc")
+    extension = ENDINGS.get(row["kind"], ".lrc")
     return {
         "id": row["id"],
         "library": row["library_id"],

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from lyrsvc.core.errors import Refused
 from lyrsvc.store import counts
 from lyrsvc.store.completions import in_class
-from lyrsvc.store.measuring import up_next
 from lyrsvc.store.ordering import Order, Orders
 from lyrsvc.store.queue_listing import STATUSES, whole_items
 from lyrsvc.store.reporting import IN_LIBRARY, OF_LIBRARY, TROUBLED, Page, place_of
 from lyrsvc.store.searching import text_condition
 from lyrsvc.store.sorted_pages import Sought, sorted_page
 from lyrsvc.store.stock_taking import UNKNOWN, count_statuses
+from lyrsvc.store.upcoming import up_next
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row

@@ -1,6 +1,7 @@
 """The readers: a few read-only connections, each block one state of the database."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ READERS: Final = 4
 SPARE_READERS: Final = 60
 """For a time when those are all busy with long questions: nobody waits for a report."""
 SPARE_AFTER_S: Final = 0.05
-"""How long to wait for one of the few; short questions are over by then."""
+"""A connection that is held for longer is held by a long question."""
 TURN_WAIT_S: Final = 30.0
 """How long a read without a deadline waits for a free reader."""
 
@@ -23,8 +24,9 @@ TURN_WAIT_S: Final = 30.0
 class ReaderPool:
     """Hands out read-only connections, opened when they are first needed.
 
-    A few are enough for short questions. While long ones hold them all, spare ones are
-    opened, and closed again afterwards, so that a report delays neither worker nor webhook.
+    A few are enough for short questions, and a crowd of those takes turns. For each long
+    one a spare connection is opened, and closed again afterwards, so that a report delays
+    neither worker nor webhook.
     """
 
     def __init__(
@@ -33,11 +35,14 @@ class ReaderPool:
         *,
         size: int = READERS,
         spare: int = SPARE_READERS,
+        spare_after_s: float = SPARE_AFTER_S,
     ) -> None:
         self._open_reader = open_reader
         self._size = size
         self._most = size + spare
-        self._lent = 0
+        self._spare_after_s = spare_after_s
+        self._turns: dict[object, float] = {}
+        """When each of those that are lent was lent."""
         self._returned = threading.Condition()
         self._lock = threading.Lock()
         self._idle: list[Link] = []
@@ -47,7 +52,7 @@ class ReaderPool:
     def reading(self, *, deadline_s: float | None) -> Iterator[Tx]:
         """Lend a connection for one block."""
         wait_s = TURN_WAIT_S if deadline_s is None else deadline_s
-        self._begin_turn(wait_s)
+        turn = self._begin_turn(wait_s)
         try:
             link = self._take(wait_s)
             try:
@@ -67,7 +72,7 @@ class ReaderPool:
                 raise
             self._give_back(link)
         finally:
-            self._end_turn()
+            self._end_turn(turn)
 
     def close(self) -> None:
         """Close every idle reader, and those in use as soon as they come back."""
@@ -77,20 +82,31 @@ class ReaderPool:
         for link in idle:
             link.close()
 
-    def _begin_turn(self, wait_s: float) -> None:
-        """Wait a moment for one of the few connections, then be content with a spare one."""
+    def _begin_turn(self, wait_s: float) -> object:
+        """Wait for a connection: one of the few, or a spare one for each long question."""
+        turn = object()
+        ends = time.monotonic() + wait_s
         with self._returned:
-            soon = min(wait_s, SPARE_AFTER_S)
-            if not self._returned.wait_for(
-                lambda: self._lent < self._size, soon
-            ) and not self._returned.wait_for(lambda: self._lent < self._most, wait_s):
-                raise StoreBusy(f"all {self._most} database readers are in use; try again")
-            self._lent += 1
+            while not self._has_room(now := time.monotonic()):
+                if now >= ends:
+                    raise StoreBusy(f"{len(self._turns)} database readers are in use; try again")
+                self._returned.wait(min(ends - now, self._spare_after_s))
+            self._turns[turn] = now
+        return turn
 
-    def _end_turn(self) -> None:
+    def _has_room(self, now: float) -> bool:
+        if len(self._turns) < self._size:
+            return True
+        if len(self._turns) >= self._most:
+            return False
+        long_since = now - self._spare_after_s
+        short = sum(begun > long_since for begun in self._turns.values())
+        return short < self._size
+
+    def _end_turn(self, turn: object) -> None:
         with self._returned:
-            self._lent -= 1
-            self._returned.notify_all()
+            del self._turns[turn]
+            self._returned.notify()
 
     def _take(self, wait_s: float) -> "Link":
         with self._lock:

@@ -11,17 +11,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.ptext import from_ptext
+from lyrsvc.store.queue_listing import ENDINGS
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
 
 STORED_STATUSES: Final = ("pending", "done", "failed", "deferred", "unreadable")
-STATUSES: Final = ("pending", "processing", *STORED_STATUSES[1:])
 WAITING: Final = frozenset(("pending", "failed", "deferred"))
 """Statuses of rows whose sidecar is still wanted; only these give way to ``processing``."""
-
-_SIDECAR: Final = {"txt": ".txt", "marker": ".txt"}
 
 # Left joins keep scan_results the outer loop, whose order is the listing's.
 SELECT: Final = """
@@ -39,6 +37,15 @@ _OF_ONE_STATUS: Final = (
     SELECT + "WHERE s.library_id = :library AND s.status = :status ORDER BY s.id"
 )
 _OF_ONE_ID: Final = SELECT + "WHERE s.id = :id"
+_UNTAGGED: Final = """
+    SELECT d.rel_path, s.name
+      FROM scan_results s
+      JOIN scan_dirs d ON d.id = s.dir_id
+     WHERE s.library_id = :library AND s.status = 'unreadable' AND s.reason = 'no_metadata'
+       AND s.missing_since_at IS NULL
+     ORDER BY s.id
+     LIMIT :limit
+"""
 
 
 def list_results(
@@ -52,6 +59,15 @@ def list_results(
     results = (shown_result(row) for row in _rows(tx, library_id=library_id, status=status))
     wanted = (result for result in results if status in (None, result["status"]))
     yield from islice(wanted, limit or None)
+
+
+def untagged_files(tx: "Tx", library_id: int, *, limit: int) -> list[str]:
+    """Give the first files of a library whose tags and name tell no artist or title.
+
+    Paths are below the library's root, as Python's file functions take them.
+    """
+    rows = tx.all(_UNTAGGED, library=library_id, limit=limit)
+    return [from_ptext("/".join(filter(None, (row["rel_path"], row["name"])))) for row in rows]
 
 
 def _rows(tx: "Tx", *, library_id: int | None, status: str | None) -> "Iterator[Row]":
@@ -99,7 +115,7 @@ def shown_result(row: "Row") -> "Row":
     """Give the JSON shape of a row that ``SELECT`` found."""
     folder = "/".join(part for part in (row["root"].rstrip("/"), row["rel_path"]) if part)
     claimed = row["item_status"] == "processing" and row["status"] in WAITING
-    extension = _SIDECAR.get(row["sidecar_class"], ".lrc")
+    extension = ENDINGS.get(row["sidecar_class"], ".lrc")
     return {
         "id": row["id"],
         "library": row["library_id"],

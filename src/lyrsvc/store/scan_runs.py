@@ -66,14 +66,6 @@ def end(tx: "Tx", report: ScanReport, *, now: datetime) -> None:
     )
 
 
-def latest(tx: "Tx", library_id: int) -> "Row | None":
-    """Give the newest run of a library."""
-    return tx.first(
-        "SELECT * FROM scan_runs WHERE library_id = :library ORDER BY id DESC LIMIT 1",
-        library=library_id,
-    )
-
-
 def get(tx: "Tx", run_id: int) -> "dict[str, Any] | None":
     """Give one run."""
     return tx.first("SELECT * FROM scan_runs WHERE id = :id", id=run_id)

@@ -1,5 +1,6 @@
 """SQLite: everything only this engine can do, and its errors in our words."""
 
+import functools
 import os
 import threading
 import time
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreDamaged, StoreError
+from lyrsvc.durability import sync_directory
+from lyrsvc.store.hindrances import what_hinders
 from lyrsvc.store.sqlite_link import READ_ONLY, READ_WRITE, SqliteLink, connect, raise_known
 
 if TYPE_CHECKING:
@@ -63,29 +66,33 @@ class SqliteEngine:
         try:
             path.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+            sync_directory(path.parent)
         except FileExistsError:
             if path.parent.is_dir():
                 return False
             raise StorageFailed(f"cannot create {path}: {path.parent} is no directory") from None
         except OSError as error:
-            raise StorageFailed(f"cannot create the database {path}: {error.strerror}") from error
-        _sync_directory(path.parent)
+            raise StorageFailed(
+                what_hinders(self._path)
+                or f"cannot create the database {path}: {(error.strerror or 'error').lower()}; "
+                "run this as the user of the service, or choose another path"
+            ) from error
         return True
 
     def open_writer(self, wait_s: float) -> SqliteLink:
         """Open the file for writing, in WAL mode, durable at every commit."""
-        until = time.monotonic() + wait_s
-        while True:
-            try:
-                link = self._open_writer()
-            except StoreBusy:
-                # Turning WAL on answers busy at once, without asking the busy handler.
-                if time.monotonic() >= until:
-                    raise
-                threading.Event().wait(RETRY_PAUSE_S)
-            else:
-                self._identity = self._identity or self._present_identity()
-                return link
+        from lyrsvc.store.log_moving import LogMover
+
+        link = self._open_patiently(wait_s)
+        open_another = functools.partial(connect, self._path, flags=READ_WRITE)
+        link.move_log_with(LogMover(link.connection, open_another))
+        return link
+
+    def open_migrator(self, wait_s: float) -> SqliteLink:
+        """Open the file for writing with references unchecked: tables may be rebuilt."""
+        link = self._open_patiently(wait_s)
+        link.run_script("PRAGMA foreign_keys = OFF", {})
+        return link
 
     def open_reader(self, wait_s: float) -> SqliteLink:
         """Open the file read-only; without locks where a reader may not even leave its marks."""
@@ -95,12 +102,6 @@ class SqliteEngine:
             if os.access(f"{self._path}-wal", os.F_OK) or not os.access(self._path, os.R_OK):
                 raise
             return self._open_reader("immutable=1", wait_s)
-
-    def open_migrator(self, wait_s: float) -> SqliteLink:
-        """Open the file for writing with references unchecked: tables may be rebuilt."""
-        link = self.open_writer(wait_s)
-        link.run_script("PRAGMA foreign_keys = OFF", {})
-        return link
 
     def applied_steps(self, tx: "Tx") -> "list[Row] | None":
         """Give what the database remembers of its migrations; None when it is empty."""
@@ -143,11 +144,11 @@ class SqliteEngine:
         try:
             self.copy_to(unfinished)
             unfinished.replace(copy)
+            sync_directory(path.parent)
         except OSError as error:
             raise StorageFailed(f"cannot keep {copy}: {error.strerror}; make room") from error
         finally:
             unfinished.unlink(missing_ok=True)
-        _sync_directory(path.parent)
         prefix = f"{path.name}.pre-"
         for other in path.parent.iterdir():
             version_text = other.name.removeprefix(prefix)
@@ -178,6 +179,20 @@ class SqliteEngine:
         if present is None or present != (self._identity or present):
             raise StoreError(f"the database {self._path} was removed or replaced; restart")
         self._identity = present
+
+    def _open_patiently(self, wait_s: float) -> SqliteLink:
+        until = time.monotonic() + wait_s
+        while True:
+            try:
+                link = self._open_writer()
+            except StoreBusy:
+                # Turning WAL on answers busy at once, without asking the busy handler.
+                if time.monotonic() >= until:
+                    raise
+                threading.Event().wait(RETRY_PAUSE_S)
+            else:
+                self._identity = self._identity or self._present_identity()
+                return link
 
     def _open_writer(self) -> SqliteLink:
         link = SqliteLink(connect(self._path, flags=READ_WRITE), self._path)
@@ -237,13 +252,3 @@ def _version_of(copy: str) -> int:
 
 def _is_wal(row: "Row | None") -> bool:
     return row is not None and row["journal_mode"] == "wal"
-
-
-def _sync_directory(path: "Path") -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -17,6 +17,7 @@ from lyrsvc.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Params, Row, Values
+    from lyrsvc.store.log_moving import LogMover
 
 BUSY_TIMEOUT_MS: Final = 10_000
 LOCK_PAUSE_S: Final = 0.001
@@ -89,6 +90,7 @@ class SqliteLink:
 
     __slots__ = (
         "_deadline_s",
+        "_mover",
         "_path",
         "_streams",
         "_turnstile",
@@ -101,6 +103,7 @@ class SqliteLink:
         self._turnstile = Turnstile(path)
         self.connection = connection
         self.reads_only = False
+        self._mover: LogMover | None = None
         self._path = path
         self._streams: set[apsw.Cursor] = set()
         self._deadline_s: float | None = None
@@ -110,6 +113,10 @@ class SqliteLink:
     def in_transaction(self) -> bool:
         """Tell whether a transaction is still open; some errors end it by themselves."""
         return self.connection.in_transaction
+
+    def move_log_with(self, mover: "LogMover") -> None:
+        """Have the log moved beside the commits from now on."""
+        self._mover = mover
 
     def begin(self, *, wait_s: float) -> None:
         """Take the write lock; one that is held by another process is looked at often.
@@ -149,6 +156,11 @@ class SqliteLink:
         except BaseException:
             self.rollback()
             raise
+
+    def tidy(self) -> None:
+        """Keep the log short."""
+        if self._mover is not None:
+            self._mover.look()
 
     def rollback(self) -> None:
         """Roll back what is still open."""
@@ -258,6 +270,8 @@ class SqliteLink:
         """Close; unfinished work is rolled back."""
         self.end_streams()
         self._turnstile.close()
+        if self._mover is not None:
+            self._mover.close()
         try:
             self.connection.close(force=True)
         except apsw.Error:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, TargetTrait
+from lyrsvc.core.item import OwnTags, Target, TargetOrigin, TargetResult, TargetStatus, TargetTrait
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
 from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.store.moments import from_db, to_db
@@ -64,6 +64,24 @@ def of_item(tx: "Tx", item_id: int) -> list[Target]:
     """Give the targets of one item, by id."""
     rows = tx.all("SELECT * FROM work_targets WHERE item_id = :item ORDER BY id", item=item_id)
     return [_target(row) for row in rows]
+
+
+def with_tags(tx: "Tx", item_id: int) -> list[Target]:
+    """Give the targets of one item, by id, each with the tags of its own file.
+
+    Of several files with one stem the first name in byte order counts.
+    """
+    rows = tx.all(
+        """
+        SELECT t.id, s.album, s.album_artist, s.isrc, s.mbid, s.low_confidence
+          FROM work_targets t CROSS JOIN scan_results s
+         WHERE t.item_id = :item AND s.target_id = t.id
+         ORDER BY t.id, s.name DESC
+        """,
+        item=item_id,
+    )
+    tags = {row["id"]: _tags(row) for row in rows}
+    return [replace(target, tags=tags.get(target.id)) for target in of_item(tx, item_id)]
 
 
 def exists(tx: "Tx", target_id: int) -> bool:
@@ -210,6 +228,16 @@ def _target(row: "Row") -> Target:
         kind=Kind(row["kind"]) if row["kind"] else None,
         reason=row["reason"],
         settled_at=from_db(row["settled_at"]),
+    )
+
+
+def _tags(row: "Row") -> OwnTags:
+    return OwnTags(
+        album=row["album"],
+        album_artist=row["album_artist"],
+        isrc=row["isrc"],
+        mbid=row["mbid"],
+        low_confidence=bool(row["low_confidence"]),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.token_asking import Asking
+from lyrsvc.store import meta
 from lyrsvc.store.moments import from_db, to_db
 
 if TYPE_CHECKING:
@@ -15,9 +16,8 @@ _NAME: Final = "token_request"
 
 def get(tx: "Tx", *, identity: str) -> Asking:
     """Give what is remembered for this client identity; another one's past does not count."""
-    text = tx.value("SELECT value FROM meta WHERE name = :name", name=_NAME)
     try:
-        kept = json.loads(text or "{}")
+        kept = json.loads(meta.read(tx, _NAME) or "{}")
         if kept.get("identity") != identity:
             return Asking()
         return Asking(
@@ -37,14 +37,4 @@ def put(tx: "Tx", asking: Asking, *, identity: str, now: datetime) -> None:
         "faults": asking.faults,
         "not_before_at": to_db(asking.not_before_at),
     }
-    tx.run(
-        """
-        INSERT INTO meta (name, value, created_at, updated_at)
-        VALUES (:name, :value, :now, :now)
-            ON CONFLICT (name) DO UPDATE
-           SET value = excluded.value, updated_at = excluded.updated_at
-        """,
-        name=_NAME,
-        value=json.dumps(value),
-        now=to_db(now),
-    )
+    meta.write(tx, _NAME, json.dumps(value), now=now)

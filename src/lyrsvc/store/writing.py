@@ -34,7 +34,10 @@ GAP_S: Final = 0.0025
 """Pause after bulk work where it cannot be seen whether another process waits: each looks for a
 free lock once a millisecond."""
 YIELD_S: Final = 0.1
-"""How long bulk work is put off at most for processes that are seen to wait."""
+"""How long bulk work is put off at most for others that wait."""
+PRESSED_S: Final = 0.1
+TIMES_FREE: Final = 8.0
+"""Where others have just waited, the lock is left free so many times as long as it was held."""
 LOOK_S: Final = 0.001
 WANTED_S: Final = 1.0
 LEAST_WAIT_S: Final = 0.05
@@ -106,8 +109,14 @@ class Pending(Generic[T]):
 class Writer:
     """Runs operations in the order of their urgency; its thread starts with the first one."""
 
-    def __init__(self, open_writer: "Callable[[float], Link]") -> None:
+    def __init__(
+        self,
+        open_writer: "Callable[[float], Link]",
+        *,
+        check_in_place: Callable[[], None] = lambda: None,
+    ) -> None:
         self._open_writer = open_writer
+        self._check_in_place = check_in_place
         self._link: Link | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -228,14 +237,26 @@ class Writer:
             urgent_only = urgent_only or not pending._bulk
             if time.monotonic() - began >= (URGENT_BATCH_S if urgent_only else BULK_BATCH_S):
                 break
+        self._commit(link, batch)
+        held_s = time.monotonic() - began
+        link.tidy()
+        if not urgent_only and held_s >= LONG_S:
+            self._let_others_in(link, held_s)
+
+    def _commit(self, link: "Link", batch: list[Pending[Any]]) -> None:
+        """Make a batch durable and answer it; what a removed file holds would be lost with it."""
+        try:
+            self._check_in_place()
+        except StoreError as error:
+            link.rollback()
+            self._fail(batch, error)
+            return
         link.commit()
         for pending in batch:
             pending._answer()
-        if not urgent_only and time.monotonic() - began >= LONG_S:
-            self._let_others_in(link)
 
-    def _let_others_in(self, link: "Link") -> None:
-        """Leave the lock to processes that wait for it; whatever is urgent here ends it."""
+    def _let_others_in(self, link: "Link", held_s: float) -> None:
+        """Leave the lock to whoever waits for it, and comes soon; what is urgent here ends it."""
         wanted = link.is_wanted()
         if wanted or self._urgent:
             self._wanted_s = time.monotonic()
@@ -244,6 +265,8 @@ class Writer:
         until = time.monotonic() + YIELD_S
         while wanted and time.monotonic() < until and not self._pause(LOOK_S):
             wanted = link.is_wanted()
+        if time.monotonic() - self._wanted_s < PRESSED_S:
+            self._pause(min(held_s * TIMES_FREE, YIELD_S))
 
     def _pause(self, seconds: float) -> bool:
         """Wait; True when there is something urgent to do here."""

@@ -118,6 +118,19 @@ def recorded(tx: "Tx", path: Path) -> OwnFile | None:
     return _file(row) if row else None
 
 
+def song_of(tx: "Tx", path: Path) -> tuple[str, str] | None:
+    """Give the keys of artist and title that a file was written for, while its item is there."""
+    row = tx.first(
+        """
+        SELECT i.artist_key, i.title_key
+          FROM written_files f JOIN work_items i ON i.id = f.item_id
+         WHERE f.path_hash = :hash
+        """,
+        hash=path_hash(os.fspath(path)),
+    )
+    return (row["artist_key"], row["title_key"]) if row else None
+
+
 def with_hash(tx: "Tx", sha256: str) -> list[OwnFile]:
     """Give the files that had this content, to recognise one that was moved."""
     rows = tx.all("SELECT * FROM written_files WHERE sha256 = :sha ORDER BY id", sha=sha256)

@@ -16,7 +16,7 @@ from lyrsvc.web.problems import Problem, unauthorized
 from lyrsvc.web.rendering import show
 from lyrsvc.web.replies import Reply, see_other
 from lyrsvc.web.route import form, page
-from lyrsvc.web.sign_in_pages import session_cookies
+from lyrsvc.web.sign_in_pages import locked_text, session_cookies
 
 ACCOUNT_PAGE: Final = "/settings/account"
 
@@ -55,9 +55,7 @@ def _change_password(exchange: Exchange, form: Form) -> Reply:
             reply = _show(exchange, status=400, faults={"current": "This password is wrong."})
             return replace(reply, delay_s=outcome.delay_s)
         case Locked():
-            minutes = -(-outcome.retry_after_s // 60)
-            text = f"Too many failed attempts from your network; try again in {minutes} min."
-            return _later(exchange, 429, text, outcome.retry_after_s)
+            return _later(exchange, 429, locked_text(outcome), outcome.retry_after_s)
         case Busy():
             text = "Too much to do at once; try again in a moment."
             return _later(exchange, 503, text, outcome.retry_after_s)

@@ -41,6 +41,7 @@ class AnswerWatch:
         self.cycle: RequestResponseCycle | None = None
         self.is_stream = False
         """Whether the answer is an event stream, which may stay silent for longer."""
+        self._is_unframed = False
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401
         """Have the request answered, whatever the application does."""
@@ -65,16 +66,29 @@ class AnswerWatch:
 
     def _noted(self, scope: Any, message: Message) -> Message:  # noqa: ANN401 - as the interface
         if message["type"] != "http.response.start":
+            self._keep_unframed(message)
             return message
         headers = list(message.get("headers", ()))
         names = {name.lower(): value for name, value in headers}
         self.is_stream = names.get(b"content-type", b"").startswith(_STREAM_TYPE)
+        self._is_unframed = scope["http_version"] == "1.0" and b"content-length" not in names
+        self._keep_unframed(message)
         if self.cycle is not None and self.cycle.more_body:
             self.cycle.keep_alive = False
         headers = [(name, value) for name, value in headers if name.lower() != _STRICT_NAME]
         if self._strict_transport and not _was_forwarded(scope):
             headers.append((_STRICT_NAME, STRICT_TRANSPORT[1].encode()))
         return {**message, "headers": headers}
+
+    def _keep_unframed(self, message: Message) -> None:
+        """Keep chunks from a client of HTTP/1.0; what it is sent ends with the connection.
+
+        The server library would divide every answer of unknown length into chunks, so each
+        piece is made to look as if its length had been told.
+        """
+        if self._is_unframed and self.cycle is not None:
+            self.cycle.chunked_encoding = False
+            self.cycle.expected_content_length = len(message.get("body", b""))
 
     async def _tell_of(self, error: Exception, send: Send) -> None:
         if self.cycle is not None and self.cycle.disconnected:

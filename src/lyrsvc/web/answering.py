@@ -1,10 +1,10 @@
 """From a request to a reply: gate first, then the body, then the handler in its room."""
 
 import asyncio
-import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from lyrsvc.core.errors import LyrsvcError
@@ -12,7 +12,9 @@ from lyrsvc.modesty import make_way_for_other_threads
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.parsing_requests import NoQuery, read_body, read_form, read_path, read_query
 from lyrsvc.web.problems import Problem, translate
+from lyrsvc.web.refusals import BROKEN
 from lyrsvc.web.replies import Reply
+from lyrsvc.web.room_threads import RoomThreads
 from lyrsvc.web.route import Payload, Room, Route
 
 T = TypeVar("T")
@@ -20,8 +22,11 @@ Receive = Callable[[], Awaitable[Any]]
 
 BODY_WITHIN_S: Final = 20.0
 """The server library ends a slow body after 15 s; this is for one that never tells."""
-REPORT_NICENESS: Final = 5
+REPORT_NICENESS: Final = 10
 """Whoever reads a report waits a little longer, so that a webhook does not."""
+LULL_S: Final = 0.025
+LONGEST_LULL_S: Final = 0.25
+"""While webhooks come one after the other, a report begins in a lull, or after so long."""
 _LOG = logging.getLogger("lyrsvc.web")
 
 
@@ -45,10 +50,10 @@ class Switchboard:
             else:
                 self._fixed[route.path] = methods
         self._rooms = {
-            room: ThreadPoolExecutor(
+            room: RoomThreads(
+                f"web-{room.name.lower()}",
                 room.value,
-                thread_name_prefix=f"web-{room.name.lower()}",
-                initializer=_make_way if room is Room.REPORT else None,
+                begin=_make_way if room is Room.REPORT else None,
             )
             for room in Room
             if room.value
@@ -75,6 +80,12 @@ class Switchboard:
         One that is here whole goes through gate and handler in one go: going into a thread
         and back costs as much as many a handler. Who may not pass is told so and nothing else.
         """
+        reply = await self._handled(route, exchange, receive)
+        if reply.pieces is None:
+            return reply
+        return replace(reply, stream=self._made(route.room, reply.pieces), pieces=None)
+
+    async def _handled(self, route: Route, exchange: Exchange, receive: Receive) -> Reply:
         if route.payload is Payload.NOTHING:
             return await self._run(route.room, _admit_and_handle, route, exchange, None)
         if exchange.is_whole:
@@ -103,14 +114,26 @@ class Switchboard:
     def close(self) -> None:
         """Let go of the threads."""
         for room in self._rooms.values():
-            room.shutdown(wait=False, cancel_futures=True)
+            room.close()
 
     async def _run(self, room: Room, work: Callable[..., T], *args: object) -> T:
         if room is Room.INSTANT:
             return work(*args)
-        context = contextvars.copy_context()
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._rooms[room], lambda: context.run(work, *args))
+        if room is Room.REPORT:
+            await self._wait_for_lull()
+        return await self._rooms[room].run(work, *args)
+
+    async def _made(self, room: Room, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """Make each piece when the one before it has been sent."""
+        while (piece := await self._run(room, next, pieces, None)) is not None:
+            if piece:
+                yield piece
+
+    async def _wait_for_lull(self) -> None:
+        webhooks = self._rooms[Room.WEBHOOK]
+        until = time.monotonic() + LONGEST_LULL_S
+        while webhooks.quiet_s < LULL_S and time.monotonic() < until:
+            await asyncio.sleep(LULL_S)
 
     async def _take(self, route: Route, exchange: Exchange, receive: Receive) -> Problem | None:
         """Take the body that is here; what is wrong with it is for those who may pass to know."""
@@ -231,8 +254,4 @@ def problem_of(error: Exception, exchange: Exchange) -> Problem:
 
 def _unexpected(error: Exception, exchange: Exchange) -> Problem:
     _LOG.error("request broke", exc_info=error)
-    return Problem(
-        "internal",
-        "something went wrong here; the log has more under this request id",
-        extra={"request_id": exchange.request_id},
-    )
+    return Problem(BROKEN.code, BROKEN.detail, extra={"request_id": exchange.request_id})

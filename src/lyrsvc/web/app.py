@@ -24,7 +24,6 @@ Sleep = Callable[[float], Awaitable[None]]
 
 _LOG = logging.getLogger("lyrsvc.http")
 _QUIET: Final = frozenset({"/healthz", "/readyz", "/ping", "/metrics"})
-_NO_STORE: Final = ("cache-control", "no-store")
 
 
 def create_app(service: Service, *, sleep: Sleep = asyncio.sleep) -> "App":
@@ -100,7 +99,6 @@ class App:
             headers=headers,
             standing=standing,
             request_id=_request_id(standing, headers),
-            http_version=scope["http_version"],
             base_path=self._base,
             is_whole=WHOLE in scope.get("extensions", ()),
         )

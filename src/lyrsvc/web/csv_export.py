@@ -3,10 +3,9 @@
 A cell that a spreadsheet would take for a formula is made plain text by an apostrophe.
 """
 
-import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -29,7 +28,7 @@ def csv_reply(
     first = next(pieces, ())
     lines = chain([_MARK + _lines([columns])], map(_lines, chain([first], pieces)))
     return Reply(
-        stream=_stream(lines),
+        pieces=(piece.encode() for piece in lines),
         content_type=CSV_TYPE,
         headers={"Content-Disposition": f'attachment; filename="{filename}"'},
     )
@@ -50,10 +49,3 @@ def _lines(rows: Iterable[Sequence[Cell]]) -> str:
         [neutral(cell) for cell in row] for row in rows
     )
     return out.getvalue()
-
-
-async def _stream(lines: Iterator[str]) -> AsyncIterator[bytes]:
-    """Read each piece in a thread, when the one before it has been sent."""
-    while (piece := await asyncio.to_thread(next, lines, None)) is not None:
-        if piece:
-            yield piece.encode()

@@ -7,10 +7,10 @@ from typing import Final
 
 from lyrsvc.services.lane_desk import DETECTOR, LaneView
 from lyrsvc.store.completions import Completion, recent_outcomes
-from lyrsvc.store.measuring import OpenItem, up_next
 from lyrsvc.store.queue_listing import STATUSES
 from lyrsvc.store.reporting import LaneRecord, provider_effectiveness
 from lyrsvc.store.stock_taking import Stock, take_stock
+from lyrsvc.store.upcoming import OpenItem, up_next
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import PAGE
 from lyrsvc.web.rendering import show

@@ -5,21 +5,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.core.errors import LyrsvcError
-from lyrsvc.web.gates import visitor_of
+from lyrsvc.web.gates import page_of, visitor_of
 from lyrsvc.web.identity_kinds import ANONYMOUS, IdentityKind
 from lyrsvc.web.problems import Problem
 from lyrsvc.web.rendering import show, show_door
 from lyrsvc.web.replies import Reply
+from lyrsvc.web.return_paths import safe_next
 
 if TYPE_CHECKING:
     from lyrsvc.web.exchange import Exchange
 
 _PROGRAMS: Final = ("/api/", "/metrics", "/healthz", "/readyz", "/ping", "/static/")
 _TITLES: Final = {
+    400: "Not understood",
     401: "Sign in first",
     403: "Not allowed",
     404: "Not found",
     405: "Not possible",
+    413: "Too large",
     503: "Not available now",
 }
 
@@ -39,6 +42,8 @@ def show_problem(exchange: "Exchange", problem: Problem) -> Reply:
     context: dict[str, Any] = {
         "sentence": problem.detail[:1].upper() + problem.detail[1:] + ".",
         "hint": "Please try again in a moment." if problem.status == 503 else "",
+        # A page that is loaded again after a refused form would only send the form again.
+        "back": safe_next(page_of(exchange)) if problem.code == "csrf" else "",
         "request_id": str(problem.extra.get("request_id", "")),
     }
     if exchange.identity.kind is IdentityKind.ANONYMOUS:

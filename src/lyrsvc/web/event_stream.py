@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lyrsvc.core.errors import LyrsvcError
-from lyrsvc.core.settling import Settled
 from lyrsvc.services.announcing import Announcement, Stream, TooManyStreams
 from lyrsvc.services.news_sources import QueueNews
 from lyrsvc.web.exchange import Exchange
@@ -40,7 +39,7 @@ def stream_events(exchange: Exchange) -> Reply:
     """Send events until the client goes, or may not listen any more."""
     headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
     if exchange.method == "HEAD":
-        return Reply(text=b"", content_type=STREAM_TYPE, headers=headers)
+        return Reply(stream=_nothing(), content_type=STREAM_TYPE, headers=headers)
     bell = Bell()
     service = exchange.service
     try:
@@ -158,6 +157,12 @@ def written(announcement: Announcement) -> bytes:
     return _event(announcement.event, announcement.data, announcement.id)
 
 
+async def _nothing() -> AsyncIterator[bytes]:
+    """Stand in for a stream whose head alone is asked for; no length of it is told."""
+    return
+    yield b""
+
+
 def _opening(stream: Stream, queue: list[object]) -> bytes:
     """Begin with how things stand; whoever missed something is told to load everything anew.
 
@@ -187,13 +192,9 @@ def _queue(news: QueueNews) -> dict[str, Any]:
     return {**news.statuses, "instrumental": news.instrumental, "lanes": lanes}
 
 
-def _outcome(settled: Settled) -> object:
-    return settled_item_of(settled.item)
-
-
 SHAPES: Final[Mapping[str, Callable[[Any], object]]] = {
     "queue": _queue,
-    "outcome": _outcome,
+    "outcome": settled_item_of,
     "lane": lane_of,
     "scan": scan_of,
     "task": task_of,

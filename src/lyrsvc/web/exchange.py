@@ -45,7 +45,6 @@ class Exchange:
     headers: tuple[tuple[str, str], ...]
     standing: Standing
     request_id: str
-    http_version: str
     base_path: str
     is_whole: bool = False
     """Whether nothing more of it has to be waited for."""

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from lyrsvc.core.api_key import LONGEST_NAME, ApiKey
 from lyrsvc.core.scope import read_scopes
+from lyrsvc.web.audit_notes import audited
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import API
 from lyrsvc.web.route import delete, get, post
@@ -87,14 +88,7 @@ def key_of(key: ApiKey) -> Key:
 
 
 def _audit(exchange: Exchange, event: str, key: ApiKey) -> None:
-    exchange.service.audit.event(
-        event,
-        actor=exchange.identity.actor,
-        client=exchange.standing.client,
-        public_id=key.public_id,
-        name=key.name,
-        scopes=sorted(key.scopes),
-    )
+    audited(exchange, event, public_id=key.public_id, name=key.name, scopes=sorted(key.scopes))
 
 
 ROUTES: Final = (

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lyrsvc.core.errors import LyrsvcError
 from lyrsvc.core.library import Library, name_key
 from lyrsvc.services.library_board import LibraryView
 from lyrsvc.web.exchange import Form
 from lyrsvc.web.library_api import LibraryChange, NewLibrary
 from lyrsvc.web.page_actions import sentence
-from lyrsvc.web.problems import Problem, translate
+from lyrsvc.web.problems import Problem
 from lyrsvc.web.scan_api import ScanStart
 from lyrsvc.web.shapes import as_text
 
@@ -109,9 +108,8 @@ def read_scan(form: Form, library_id: int | None) -> ScanStart:
     )
 
 
-def faults_of(error: Problem | LyrsvcError, form: Form, others: list[Library]) -> dict[str, str]:
+def faults_of(problem: Problem, form: Form, others: list[Library]) -> dict[str, str]:
     """Say in sentences what is wrong, at the field it is about."""
-    problem = error if isinstance(error, Problem) else translate(error)
     name, colon, text = problem.detail.partition(": ")
     if colon and name in ("path", "name", *OVERRIDES):
         return {name: sentence(text)}

@@ -1,6 +1,6 @@
 """The libraries as a page: how each one is doing, adding, changing, scanning, forgetting."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,6 +9,7 @@ from lyrsvc.core.library import Library
 from lyrsvc.services.library_board import LibraryView
 from lyrsvc.services.root_probes import RootState
 from lyrsvc.store import libraries
+from lyrsvc.store.scan_listing import untagged_files
 from lyrsvc.web import library_api, scan_api
 from lyrsvc.web.exchange import Exchange, Form
 from lyrsvc.web.gates import PAGE
@@ -33,6 +34,7 @@ from lyrsvc.web.scan_lines import ScanLine, scan_lines
 from lyrsvc.web.shapes import as_text
 
 HOME: Final = "/libraries"
+_MOST_UNTAGGED: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,7 @@ class LibraryCard:
     running: ScanLine | None
     last: ScanLine | None
     form: LibraryForm
+    untagged: Sequence[str] = ()
 
     @property
     def covered(self) -> str | None:
@@ -84,8 +87,9 @@ def _show(exchange: Exchange, sent: LibraryForm | None = None, *, status: int = 
             path=as_text(str(view.library.path)),
             trouble=trouble_of(view.root),
             running=scans.running_of(view.library.id),
-            last=scans.last_of(view.library.id),
+            last=(last := scans.last_of(view.library.id)),
             form=sent if sent and sent.id == view.library.id else form_of(view),
+            untagged=_untagged(exchange, last),
         )
         for view in service.library_board.views()
     ]
@@ -97,6 +101,7 @@ def _show(exchange: Exchange, sent: LibraryForm | None = None, *, status: int = 
         cards=cards,
         adding=sent if sent and sent.id is None else LibraryForm(),
         faults=sent.faults if sent else {},
+        most_untagged=_MOST_UNTAGGED,
         suffix=sent.suffix if sent else "",
         defaults={
             "enrich": service.settings.enrichment.enabled,
@@ -104,6 +109,15 @@ def _show(exchange: Exchange, sent: LibraryForm | None = None, *, status: int = 
         },
         may_act=may_act(exchange),
     )
+
+
+def _untagged(exchange: Exchange, last: ScanLine | None) -> list[str]:
+    """Name the files that stay out of the queue because nothing says what they are."""
+    if last is None or not last.scan.unreadable:
+        return []
+    with exchange.service.db.read() as tx:
+        files = untagged_files(tx, last.scan.library, limit=_MOST_UNTAGGED)
+    return [as_text(path) for path in files]
 
 
 def _add(exchange: Exchange, form: Form) -> Message | Reply:

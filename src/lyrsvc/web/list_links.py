@@ -72,6 +72,16 @@ class Pages:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListTab:
+    """The rows of one kind; without a number where filters narrow them."""
+
+    kind: str
+    href: str
+    count: int | None
+    current: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class SortLink:
     """The head of a column: where it leads, and how the rows are ordered by it now."""
 

@@ -1,6 +1,7 @@
 """Reading what a request says into the structure its handler asks for."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, get_origin, get_type_hints
 
 import msgspec
@@ -85,6 +86,7 @@ def read_wish(form: Form, kind: type) -> Any:  # noqa: ANN401 - the asked struct
         raise Problem("invalid_request", _sentence(error)) from error
 
 
+@cache
 def _list_fields(kind: type) -> set[str]:
     hints = get_type_hints(kind)
     return {name for name, hint in hints.items() if get_origin(hint) in (list, tuple)}

@@ -12,6 +12,7 @@ from lyrsvc.store.database import to_db
 from lyrsvc.store.queue_listing import whole_items
 from lyrsvc.store.queue_pages import QueueFilter, next_items, queue_page
 from lyrsvc.store.stock_taking import count_reasons
+from lyrsvc.web.audit_notes import audited
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import API
 from lyrsvc.web.problems import Problem
@@ -107,7 +108,7 @@ def retry_items(exchange: Exchange, body: RetryWish) -> Retried:
     else:
         retried, refused = _retry_failed(exchange, hand, body.reason), 0
     service.worker.wake()
-    _audit(exchange, "queue.retried", retried=retried, refused=refused)
+    audited(exchange, "queue.retried", retried=retried, refused=refused)
     return Retried(retried=retried, refused=refused)
 
 
@@ -122,7 +123,7 @@ def recheck_items(exchange: Exchange, body: RecheckWish) -> Rechecked:
     else:
         due = _recheck_kind(exchange, hand, body)
     service.worker.wake()
-    _audit(exchange, "queue.retried", rechecked=due)
+    audited(exchange, "queue.retried", rechecked=due)
     return Rechecked(due=due)
 
 
@@ -139,7 +140,7 @@ def clear_items(exchange: Exchange, body: ClearWish) -> Cleared:
         lambda: retrying.clear_done(service.db, now=now),
         expected=lambda: count,
     )
-    _audit(exchange, "queue.cleared", deleted=deleted)
+    audited(exchange, "queue.cleared", deleted=deleted)
     return Cleared(would_delete=max(count, deleted), deleted=deleted)
 
 
@@ -205,12 +206,6 @@ def _attempt(row: dict[str, Any]) -> LaneAttempt:
 def _require_one(*given: bool, of: str) -> None:
     if sum(given) != 1:
         raise Problem("invalid_request", f"exactly one of {of} is needed")
-
-
-def _audit(exchange: Exchange, event: str, **counts: Any) -> None:  # noqa: ANN401 - numbers
-    exchange.service.audit.event(
-        event, actor=exchange.identity.actor, client=exchange.standing.client, **counts
-    )
 
 
 ROUTES: Final = (

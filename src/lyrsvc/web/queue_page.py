@@ -1,9 +1,10 @@
 """The queue as a page: items by status, what they wait for, and bringing them back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from lyrsvc.core.errors import LyrsvcError
 from lyrsvc.store.queue_listing import STATUSES
 from lyrsvc.store.queue_pages import ORDERS
 from lyrsvc.store.stock_taking import Stock, take_stock
@@ -11,34 +12,31 @@ from lyrsvc.web import queue_api
 from lyrsvc.web.exchange import Exchange, Form
 from lyrsvc.web.gates import PAGE
 from lyrsvc.web.list_filters import filters_of
-from lyrsvc.web.list_links import ListLinks, Pages, links_of, sort_links
+from lyrsvc.web.list_links import ListLinks, ListTab, Pages, links_of, sort_links
 from lyrsvc.web.page_actions import Action, act, counted, may_act, return_path
 from lyrsvc.web.page_messages import Message, go_back
-from lyrsvc.web.parsing_requests import read_wish
-from lyrsvc.web.problems import Problem
+from lyrsvc.web.parsing_requests import read_query, read_wish
+from lyrsvc.web.problems import Problem, translate
 from lyrsvc.web.queue_offers import offers_of
-from lyrsvc.web.queue_shapes import ClearWish, QueueQuery, RecheckWish, RetryWish, TrackWish
+from lyrsvc.web.queue_shapes import ClearWish, QueueQuery, RecheckWish, RetryWish
 from lyrsvc.web.rendering import show
 from lyrsvc.web.replies import Reply
 from lyrsvc.web.route import form, page
 from lyrsvc.web.shapes import Item
+from lyrsvc.web.track_forms import BLANK, LONGEST, TrackForm, read_track, refused_form
 
 HOME: Final = "/queue"
 _NOTHING_CHOSEN: Final = Message("warning", "Nothing was selected: tick the items first.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tab:
-    """Items of one status, or all; without a number where other filters narrow them."""
-
-    status: str
-    href: str
-    count: int | None
-    current: bool
-
-
 def show_queue(exchange: Exchange, query: QueueQuery) -> Reply:
     """Show a page of items; filters, order and page are in the address."""
+    return _show(exchange, query)
+
+
+def _show(
+    exchange: Exchange, query: QueueQuery, *, adding: TrackForm = BLANK, status: int = 200
+) -> Reply:
     found = queue_api.list_queue(exchange, query)
     links = links_of(exchange)
     with exchange.service.db.read() as tx:
@@ -49,6 +47,9 @@ def show_queue(exchange: Exchange, query: QueueQuery) -> Reply:
         exchange,
         "queue.html",
         title="Queue",
+        status=status,
+        adding=adding,
+        longest=LONGEST,
         query=query,
         items=found.items,
         stock=stock,
@@ -125,22 +126,34 @@ def _clear(exchange: Exchange, form: Form) -> Message | Reply:
 
 
 def _add(exchange: Exchange, form: Form) -> Message | Reply:
-    wish: TrackWish = read_wish(_stripped(form), TrackWish)
-    added = queue_api.add_track(exchange, wish)
+    try:
+        added = queue_api.add_track(exchange, read_track(form))
+    except (Problem, LyrsvcError) as error:
+        return _refused(exchange, form, error)
     assert isinstance(added, Reply)  # noqa: S101 - it tells new from known by the status
     item: Item = added.data
     text = "Queued ahead of everything else." if added.status == 201 else "It was queued already."
     return go_back(exchange, f"{HOME}/{item.id}", text)
 
 
-def _stripped(form: Form) -> Form:
-    return Form([(name, value.strip()) for name, values in form.values.items() for value in values])
+def _refused(exchange: Exchange, form: Form, error: Problem | LyrsvcError) -> Reply:
+    """Show the form again, above the list it was opened on; programs get the error itself."""
+    problem = error if isinstance(error, Problem) else translate(error)
+    if exchange.wants_json or problem.status >= 500:
+        raise error
+    back = return_path(form, HOME)
+    listed = replace(exchange, method="GET", path=HOME, query_string=back.partition("?")[2])
+    try:
+        query: QueueQuery = read_query(listed, QueueQuery)
+    except Problem:
+        listed, query = replace(listed, query_string=""), QueueQuery()
+    return _show(listed, query, adding=refused_form(form, problem), status=problem.status)
 
 
-def _tabs(links: ListLinks, query: QueueQuery, stock: Stock, *, narrowed: bool) -> list[Tab]:
-    def tab(status: str, count: int) -> Tab:
-        return Tab(
-            status=status,
+def _tabs(links: ListLinks, query: QueueQuery, stock: Stock, *, narrowed: bool) -> list[ListTab]:
+    def tab(status: str, count: int) -> ListTab:
+        return ListTab(
+            kind=status,
             href=links.to(status=status or None),
             count=None if narrowed else count,
             current=query.status == ((status,) if status else ()),

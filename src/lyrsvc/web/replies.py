@@ -1,6 +1,6 @@
 """What a handler gives back when plain data is not enough."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,8 @@ class Reply:
     """One answer.
 
     ``data`` becomes JSON; ``text`` is sent as it is; ``stream`` is sent piece by piece
-    until it ends or the client goes. ``cookies`` are whole ``Set-Cookie`` values.
+    until it ends or the client goes. ``pieces`` become a stream whose every piece is made
+    in the room of the handler. ``cookies`` are whole ``Set-Cookie`` values.
     ``delay_s`` is waited before anything is sent, without holding a thread.
     """
 
@@ -26,6 +27,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     cookies: Sequence[str] = ()
     stream: AsyncIterator[bytes] | None = None
+    pieces: Iterator[bytes] | None = None
     delay_s: float = 0.0
 
     @property

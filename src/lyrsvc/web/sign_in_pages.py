@@ -1,6 +1,7 @@
 """The doors of the browser UI: sign in, set up, sign out, and the choice of a theme."""
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from lyrsvc import brand
@@ -13,6 +14,7 @@ from lyrsvc.settings.secret_values import SECRET_SETTINGS, checked_secret
 from lyrsvc.web.exchange import Exchange, Form
 from lyrsvc.web.gates import ANYONE, DOOR, PAGE
 from lyrsvc.web.origins import csrf_cookie
+from lyrsvc.web.page_actions import sentence
 from lyrsvc.web.problems import Problem
 from lyrsvc.web.rendering import THEMES, show_door
 from lyrsvc.web.replies import Reply, see_other
@@ -59,16 +61,9 @@ def sign_in(exchange: Exchange, form: Form) -> Reply:
                 delay_s=outcome.delay_s,
             )
         case Locked():
-            minutes = -(-outcome.retry_after_s // 60)
-            return _refused(
-                exchange,
-                wanted,
-                "too_many_attempts",
-                outcome.retry_after_s,
-                f"Too many failed attempts from your network; try again in {minutes} min.",
-            )
+            return _refused(exchange, wanted, "too_many_attempts", outcome, locked_text(outcome))
         case Busy():
-            return _refused(exchange, wanted, "busy", outcome.retry_after_s, _BUSY)
+            return _refused(exchange, wanted, "busy", outcome, _BUSY)
 
 
 def sign_out(exchange: Exchange) -> Reply:
@@ -156,6 +151,12 @@ def session_cookies(exchange: Exchange, token: str, session: Session) -> tuple[s
     )
 
 
+def locked_text(locked: Locked) -> str:
+    """Say for how long nobody of this network is let in."""
+    minutes = -(-locked.retry_after_s // 60)
+    return f"Too many failed attempts from your network; try again in {minutes} min."
+
+
 def _asked_next(exchange: Exchange) -> str:
     return next((value for name, value in exchange.query_pairs if name == "next"), "")
 
@@ -181,20 +182,14 @@ def _sign_in_form(
     )
 
 
-def _refused(exchange: Exchange, wanted: str, code: str, after_s: int, sentence: str) -> Reply:
-    headers = {"Retry-After": str(after_s)}
+def _refused(
+    exchange: Exchange, wanted: str, code: str, outcome: Locked | Busy, words: str
+) -> Reply:
+    problem = Problem(code, words, headers={"Retry-After": str(outcome.retry_after_s)})
     if exchange.wants_json:
-        raise Problem(code, sentence, headers=headers)
-    return show_door(
-        exchange,
-        "login.html",
-        title="Sign in",
-        status=Problem(code, "").status,
-        headers=headers,
-        wanted=wanted,
-        username="",
-        error=sentence,
-    )
+        raise problem
+    reply = _sign_in_form(exchange, wanted=wanted, status=problem.status, error=words)
+    return replace(reply, headers=problem.headers)
 
 
 def _setup_form(
@@ -212,7 +207,7 @@ def _setup_form(
         status=status,
         headers=headers,
         username=form.get("username") if form else "",
-        faults=faults or {},
+        faults={name: sentence(text) for name, text in (faults or {}).items()},
     )
 
 
@@ -223,7 +218,7 @@ def _given_secrets(exchange: Exchange, form: Form) -> tuple[dict[str, str], dict
             try:
                 given[name] = checked_secret(exchange.service.loaded.registry, name, text)
             except ValueError as error:
-                faults[name] = f"{error}."
+                faults[name] = str(error)
     return given, faults
 
 

@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
+class DiskSpace:
     """How much may still be written somewhere; None when nobody can say."""
 
     title: str
@@ -64,7 +64,7 @@ def show_system_status(exchange: Exchange) -> Reply:
         started_at=service.started_at,
         ailments=[ailment_of(entry) for entry in service.health.entries()],
         places=list(_places(exchange)),
-        rooms=_rooms(exchange),
+        disk_spaces=_disk_spaces(exchange),
         address=webhook_address(exchange),
         webhook=service.webhooks.last,
         listens=service.settings.server.addr,
@@ -108,13 +108,13 @@ def _places(exchange: Exchange) -> Iterable[Place]:
         yield Place(title="Log file", path=_text(settings.logging.file))
 
 
-def _rooms(exchange: Exchange) -> list[Room]:
+def _disk_spaces(exchange: Exchange) -> list[DiskSpace]:
     board = exchange.service.library_board
     database = Path(exchange.service.db.location).parent
     return [
-        Room(title="Database", path=_text(database), free_bytes=board.free_bytes(database)),
+        DiskSpace(title="Database", path=_text(database), free_bytes=board.free_bytes(database)),
         *(
-            Room(
+            DiskSpace(
                 title=view.library.name,
                 path=_text(view.library.path),
                 free_bytes=view.root.free_bytes,

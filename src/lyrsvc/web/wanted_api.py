@@ -8,6 +8,7 @@ from msgspec import Meta
 from lyrsvc.services.wanted_search import WantedSearch
 from lyrsvc.store import libraries
 from lyrsvc.store.wanted import WantedFilter, WantedKind, count_wanted, wanted_page
+from lyrsvc.web.audit_notes import audited
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import API
 from lyrsvc.web.problems import Problem
@@ -68,9 +69,7 @@ def search_wanted(exchange: Exchange, body: SearchWish) -> Searched:
     else:
         search = WantedSearch(service.db, service.enqueuer)
         enqueued = search.search_files(body.ids or (), by=by)
-    service.audit.event(
-        "queue.retried", actor=by, client=exchange.standing.client, searched=enqueued
-    )
+    audited(exchange, "queue.retried", searched=enqueued)
     return Searched(enqueued=enqueued)
 
 

@@ -12,7 +12,7 @@ from lyrsvc.web import wanted_api
 from lyrsvc.web.exchange import Exchange, Form
 from lyrsvc.web.gates import PAGE
 from lyrsvc.web.list_filters import filters_of, library_names
-from lyrsvc.web.list_links import ListLinks, Pages, links_of, sort_links
+from lyrsvc.web.list_links import ListLinks, ListTab, Pages, links_of, sort_links
 from lyrsvc.web.page_actions import Action, act, counted, may_act
 from lyrsvc.web.page_messages import Message
 from lyrsvc.web.parsing_requests import read_wish
@@ -33,16 +33,6 @@ class WantedRow:
     library: str
     item: Item | None
     last_try_at: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class KindTab:
-    """Why files are wanted; without a number where filters narrow them."""
-
-    kind: str
-    href: str
-    count: int | None
-    current: bool
 
 
 def show_wanted(exchange: Exchange, query: WantedQuery) -> Reply:
@@ -104,10 +94,10 @@ def _rows(exchange: Exchange, files: list[ScanResult], names: Mapping[int, str])
     ]
 
 
-def _tabs(links: ListLinks, query: WantedQuery, stock: Stock, *, narrowed: bool) -> list[KindTab]:
+def _tabs(links: ListLinks, query: WantedQuery, stock: Stock, *, narrowed: bool) -> list[ListTab]:
     numbers = {"missing": stock.wanted_missing, "unsynced": stock.wanted_unsynced}
     return [
-        KindTab(
+        ListTab(
             kind=kind,
             href=links.to(kind=None if kind == "missing" else kind),
             count=None if narrowed else count,

@@ -57,15 +57,16 @@
     if (!asking.dataset.confirm || form.dataset.confirmed) return;
     event.preventDefault();
     if (!(await ask(asking.dataset.confirm, asking.dataset.confirmAction))) return;
-    for (const [name, value] of [["confirm", "yes"]]) {
-      const hidden = document.createElement("input");
-      hidden.type = "hidden";
-      hidden.name = name;
-      hidden.value = value;
-      form.append(hidden);
-    }
+    const hidden = document.createElement("input");
+    hidden.type = "hidden";
+    hidden.name = "confirm";
+    hidden.value = "yes";
+    form.append(hidden);
     form.dataset.confirmed = "yes";
     form.requestSubmit(event.submitter ?? undefined);
+    // Whoever comes back to this page is asked again.
+    hidden.remove();
+    delete form.dataset.confirmed;
   });
 
   document.addEventListener("click", async (event) => {
@@ -160,6 +161,18 @@
     saveNext(form);
   });
 
+  // A double click is one click: what is on its way is not sent again.
+  let sent = null;
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    const pressed = event.submitter ?? form;
+    if (sent === pressed) event.preventDefault();
+    sent = pressed;
+    setTimeout(() => { sent = null; }, 5000);
+  });
+  window.addEventListener("pageshow", () => { sent = null; });
+
   // One save after the other: each begins with the version the one before has left.
   let saves = Promise.resolve();
   function saveNext(form) {
@@ -248,32 +261,49 @@
     }
   }
 
+  // A setting's name at the start stays as it is.
   function sentence(text) {
-    const whole = text.charAt(0).toUpperCase() + text.slice(1);
+    const isName = text.split(" ", 1)[0].replace(/\.$/, "").includes(".");
+    const whole = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
     return /[.!?]$/.test(whole) ? whole : `${whole}.`;
   }
 
   // Live pages: regions are fetched anew when the service says that something changed.
   const regions = document.querySelectorAll("[data-region]");
   if (regions.length) {
-    let waiting = false, failures = 0, source = null, poll = 0;
+    let waiting = false, missed = false, held = false, failures = 0, source = null, poll = 0;
     async function refresh() {
-      if (waiting || document.hidden) return;
+      if (document.hidden) return;
+      missed = waiting;
+      if (waiting) return;
       waiting = true;
+      held = false;
       try {
         const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" });
         if (answer.ok) {
           const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
           for (const region of document.querySelectorAll("[data-region]")) {
             const other = fresh.querySelector(`[data-region="${region.dataset.region}"]`);
-            const busy = region.contains(document.activeElement);
-            if (other && !busy && other.innerHTML !== region.innerHTML) region.innerHTML = other.innerHTML;
+            if (!other) continue;
+            unfold(region, other);
+            if (other.innerHTML === region.innerHTML) continue;
+            if (region.contains(document.activeElement)) held = true;
+            else region.innerHTML = other.innerHTML;
           }
         }
       } catch {
         /* the next event tries again */
       }
-      setTimeout(() => { waiting = false; }, 1000);
+      // What happened since it was asked for may be the last that happens.
+      setTimeout(() => {
+        waiting = false;
+        if (missed) refresh();
+      }, 1000);
+    }
+    // What the reader has unfolded stays so.
+    function unfold(region, other) {
+      const theirs = other.querySelectorAll("details");
+      region.querySelectorAll("details").forEach((part, index) => theirs[index]?.toggleAttribute("open", part.open));
     }
     let due = 0;
     function soon() {
@@ -287,12 +317,15 @@
       }
       source.addEventListener("error", () => {
         failures += 1;
-        if (failures < 2) return;
+        const over = source.readyState === EventSource.CLOSED; // refused: the browser does not try again
+        if (failures < 2 && !over) return;
         source.close();
         source = null;
-        poll = setInterval(refresh, 10000);
+        if (failures < 2) setTimeout(listen, 5000);
+        else poll = setInterval(refresh, 10000);
       });
     }
+    document.addEventListener("focusout", () => { if (held) soon(); });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) {
         source?.close();

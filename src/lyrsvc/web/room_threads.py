@@ -1,0 +1,180 @@
+"""The threads of one room: as many as there is work for, and few when it is quiet."""
+
+import asyncio
+import contextvars
+import itertools
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from math import inf
+from queue import Empty, SimpleQueue
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+IDLE_S: Final = 10.0
+"""How long a thread stays that nobody needs."""
+
+
+class RoomThreads:
+    """Has work done in threads; the one that was busy last is taken first.
+
+    So steady work keeps to few threads, whose memory is warm, and those that a crowd
+    needed end when it is gone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        most: int,
+        *,
+        begin: Callable[[], None] | None = None,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._name = name
+        self._most = most
+        self._begin = begin
+        self._idle_s = idle_s
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._count = 0
+        self._idle: list[_Seat] = []
+        self._waiting: deque[_Job] = deque()
+        self._closed = False
+        self._rests_since_s = -inf
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def quiet_s(self) -> float:
+        """Tell for how long nothing has been done here; 0 while something is."""
+        if self._count > len(self._idle):
+            return 0.0
+        return time.monotonic() - self._rests_since_s
+
+    async def run(self, work: Callable[..., T], *args: object) -> T:
+        """Have work done in a thread, within the context of the caller."""
+        job = _Job(work, args)
+        self._give(job)
+        return await job.done  # type: ignore[no-any-return]  # what the work gives
+
+    def close(self) -> None:
+        """End the idle threads, and those at work when they are through; drop what waits."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            waiting, self._waiting = self._waiting, deque()
+        for seat in idle:
+            seat.put(None)
+        for job in waiting:
+            job.drop()
+
+    def _give(self, job: "_Job") -> None:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the service is stopping")
+            if self._idle:
+                self._idle.pop().put(job)
+            elif self._count < self._most and self._open_seat(job):
+                self._count += 1
+            else:
+                self._waiting.append(job)
+
+    def _open_seat(self, job: "_Job") -> bool:
+        """Start one more thread; where the system has none left, those that are there do."""
+        seat: _Seat = SimpleQueue()
+        seat.put(job)
+        name = f"{self._name}_{next(self._numbers)}"
+        thread = threading.Thread(target=self._serve, args=(seat,), name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            if not self._count:
+                raise
+            return False
+        return True
+
+    def _serve(self, seat: "_Seat") -> None:
+        if self._begin is not None:
+            self._begin()
+        job = seat.get()
+        while job is not None:
+            job.do()
+            job = self._next(seat)
+
+    def _next(self, seat: "_Seat") -> "_Job | None":
+        """Wait for the next piece of work; nothing when this thread is to end."""
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            if self._closed:
+                return None
+            self._idle.append(seat)
+            self._rests_since_s = time.monotonic()
+        try:
+            job = seat.get(timeout=self._idle_s)
+        except Empty:
+            if self._leave(seat):
+                return None
+            job = seat.get()  # given at the last moment
+        return job
+
+    def _leave(self, seat: "_Seat") -> bool:
+        """Give an idle thread's place up, unless it has been given work just now."""
+        with self._lock:
+            if seat not in self._idle:
+                return False
+            self._idle.remove(seat)
+            self._count -= 1
+        return True
+
+
+class _Job:
+    """One piece of work and who waits for it."""
+
+    __slots__ = ("_args", "_context", "_loop", "_work", "done")
+
+    def __init__(self, work: Callable[..., Any], args: tuple[object, ...]) -> None:
+        self._work, self._args = work, args
+        self._context = contextvars.copy_context()
+        self._loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[Any] = self._loop.create_future()
+
+    def do(self) -> None:
+        """Do the work, unless nobody waits for it any more, and tell its end to the loop."""
+        if self.done.cancelled():
+            return
+        result: object = None
+        error: BaseException | None = None
+        try:
+            result = self._context.run(self._work, *self._args)
+        except StopIteration as raised:  # a future does not take it
+            error = RuntimeError(repr(raised))
+        except BaseException as raised:  # noqa: BLE001 - whoever waits is to have it
+            error = raised
+        self._tell(result, error)
+
+    def drop(self) -> None:
+        """Say that the work is not going to be done."""
+        self._tell(None, RuntimeError("the service is stopping"))
+
+    def _tell(self, result: object, error: BaseException | None) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._settle, result, error)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+
+    def _settle(self, result: object, error: BaseException | None) -> None:
+        if self.done.done():
+            return
+        if error is None:
+            self.done.set_result(result)
+        else:
+            self.done.set_exception(error)
+
+
+_Seat = SimpleQueue[_Job | None]
+"""Where a thread waits for its next piece of work."""
