@@ -11,7 +11,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 REPORTS = (
@@ -83,12 +83,15 @@ def reports(address: str, key: str) -> Iterator[None]:
             yield
 
 
+KINDS: dict[str, Callable[..., Iterator[None]]] = {"scan": scan, "reports": reports}
+
+
 def main(what: str, *words: str) -> None:
     """Go round until ended, then say how often."""
     signal.signal(signal.SIGTERM, end)
     rounds = 0
     try:
-        for _ in {"scan": scan, "reports": reports}[what](*words):
+        for _ in KINDS[what](*words):
             rounds += 1
     except (Ended, OSError):
         pass

@@ -13,6 +13,7 @@ from typing import Any
 
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.keys import match_key
+from lyrsvc.core.waiting import RANDOM_BITS, TIER
 from lyrsvc.store import counts
 from lyrsvc.store.database import Database, Tx, to_db
 from lyrsvc.store.searching import search_keys
@@ -35,9 +36,7 @@ WORDS = tuple(
     )
     for word in line.split()
 )
-TIER = 10**15
-HOUR_STEP = 2**20
-RECHECK_HANDICAP_H = 72
+HOUR_STEP = 2**RANDOM_BITS
 
 Row = dict[str, Any]
 

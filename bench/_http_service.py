@@ -76,7 +76,7 @@ def count_of(served: Served, key: str, text: str) -> int:
     path = f"http://{served.address}/api/v1/queue?page_size=1&q={text.replace(' ', '+')}"
     call = urllib.request.Request(path, headers={"Authorization": f"Bearer {key}"})
     with urllib.request.urlopen(call, timeout=30) as answer:
-        return json.load(answer)["total"]
+        return int(json.load(answer)["total"])
 
 
 def let_rest(pid: int) -> None:
@@ -96,6 +96,7 @@ def empty_server(home: Path) -> Iterator[Server]:
     """Run an application that does nothing, on the same kind of server."""
     process = multiprocessing.get_context("spawn").Process(target=serve_nothing, args=(home,))
     process.start()
+    assert process.pid
     try:
         wait_until((home / "empty").exists, "the empty handler listens")
         yield Server((home / "empty").read_text(), process.pid)
@@ -108,10 +109,11 @@ def serve_nothing(home: Path) -> None:
     """Answer every request with the same few bytes."""
     import socket
 
+    from lyrsvc.web.answer_watch import Receive, Send
     from lyrsvc.web.doors import Entrance
     from lyrsvc.web.http_server import HttpServer
 
-    async def nothing(scope, receive, send) -> None:  # noqa: ARG001
+    async def nothing(_scope: object, receive: Receive, send: Send) -> None:
         while (await receive()).get("more_body"):
             pass
         await send(

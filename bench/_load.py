@@ -43,6 +43,11 @@ def request(method: str, path: str, *, key: str = "", body: bytes = b"") -> byte
     return head.encode() + b"\r\n" + body
 
 
+def repeating(asked: bytes) -> Make:
+    """Give the same request whatever its number."""
+    return lambda _: asked
+
+
 def hammer(address: str, make: Make, *, count: int, connections: int) -> Timed:
     """Send so many requests as fast as the answers come."""
     return asyncio.run(_hammer(address, make, count, connections))
@@ -83,7 +88,11 @@ async def _stream(address: str, make: Make, rate: float, seconds: float, connect
     async def one(number: int, due: float) -> None:
         wire = await idle.get()
         wire[1].write(make(number))
-        note(result, *await _answer(wire[0]), time.perf_counter() - due)
+        try:
+            status, size = await _answer(wire[0])
+        except (OSError, asyncio.IncompleteReadError):  # cut off: a failure like any other
+            status, size, wire = 0, 0, await _connect(address)
+        note(result, status, size, time.perf_counter() - due)
         idle.put_nowait(wire)
 
     for number in range(int(rate * seconds)):

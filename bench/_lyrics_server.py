@@ -77,6 +77,8 @@ def lyrics_server(songs: int) -> Iterator[LyricsServer]:
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert process.stdin
+    assert process.stdout
     try:
         yield LyricsServer(process.stdout.readline().strip())
     finally:

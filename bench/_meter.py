@@ -94,9 +94,9 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def stolen_over(spents: Sequence[Spent]) -> float | None:
     """Give what the host took over several blocks, weighed by their length."""
-    known = [one for one in spents if one.stolen is not None]
-    wall = sum(one.wall_s for one in known)
-    return sum(one.stolen * one.wall_s for one in known) / wall if wall else None
+    known = [(one.stolen, one.wall_s) for one in spents if one.stolen is not None]
+    wall = sum(wall_s for _, wall_s in known)
+    return sum(stolen * wall_s for stolen, wall_s in known) / wall if wall else None
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:

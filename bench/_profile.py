@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from lyrsvc.store.database import Database, Tx
 
 MOST = 5
@@ -26,8 +28,8 @@ def top_of(work: Callable[[], object], most: int = MOST) -> tuple[str, ...]:
 
 def top_lines(stats: pstats.Stats, most: int = MOST) -> tuple[str, ...]:
     """Give the functions that cost most by themselves, a line each."""
-    rows = sorted(stats.stats.items(), key=lambda row: -row[1][2])[:most]
-    total = stats.total_tt or 1.0
+    found, total = stats.stats, stats.total_tt or 1.0  # type: ignore[attr-defined]  # not in stubs
+    rows = sorted(found.items(), key=lambda row: -row[1][2])[:most]
     return tuple(
         f"{own / total:5.0%} {own:8.3f} s {calls:>9,} calls  {_name(*place)}"
         for place, (_, calls, own, _, _) in rows
@@ -56,7 +58,7 @@ class ProfiledWriter:
         self._profiler = cProfile.Profile()
         self._inside_s = self._total_s = 0.0
 
-    def read(self, **options: object) -> object:
+    def read(self, **options: float | None) -> "AbstractContextManager[Tx]":
         """Open a read."""
         return self._db.read(**options)
 

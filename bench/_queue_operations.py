@@ -40,7 +40,7 @@ class Bench:
     dice: random.Random = field(default_factory=lambda: random.Random(3))
     turns: Turns = field(default_factory=Turns)
     claimed: list[WorkItem] = field(default_factory=list)
-    batch: int = scan_batches.FIRST
+    batch: int = scan_batches.FEWEST
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
 

@@ -108,7 +108,8 @@ def prepare_pool(root: Path, _place: Path) -> Callable[[], None]:
     paths = audio_below(root)
 
     def read() -> None:
-        with TagPool(str(root), enrich=True, workers=ScanSetup().tag_workers) as pool:
+        pool: TagPool[None] = TagPool(str(root), enrich=True, workers=ScanSetup().tag_workers)
+        with pool:
             for path in paths:
                 pool.ask(None, path)
                 while pool.is_full:

@@ -98,6 +98,11 @@ class TimedDatabase:
         self._db = db
         self.inside_s = self.total_s = 0.0
 
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether somebody else waits."""
+        return self._db.is_wanted
+
     def submit(self, operation: Callable[..., Any], **options: Any) -> Any:
         """Wait for the commit before anything else happens."""
         began = time.process_time()

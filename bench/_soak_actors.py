@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -18,6 +19,8 @@ from lyrsvc.demo.stand_in import StandIn
 ADMIN = ("soak", "a long soak, not a short one")
 HOOKS = 4
 """Senders of webhooks; each sends about three a second."""
+CROWD = 48
+"""Requests that come at once: as many as have threads to run in."""
 BROWSERS = 2
 LISTENERS = 4
 MOST_EXTRA = 60
@@ -72,6 +75,7 @@ class Play:
             *(Actor(f"hook {n}", 0.33, self._hooks(self._client())) for n in range(HOOKS)),
             *(Actor(f"browser {n}", 0.8, Browser(self._client(""))) for n in range(BROWSERS)),
             *(Actor(f"listener {n}", 4, self._listen) for n in range(LISTENERS)),
+            Actor("crowd", 30, self._crowd([self._client() for _ in range(CROWD)])),
             Actor("api", 1, lambda: admin.get(self._chance.choice(CALLS))),
             Actor("metrics", 5, self._scrape(self._client())),
             Actor("scan", 75, self._scan(self._client())),
@@ -108,6 +112,26 @@ class Play:
                 client.post("/api/v1/webhooks/lidarr", body, f"webhook {body['eventType']}")
 
         return send
+
+    def _crowd(self, clients: Sequence[Client]) -> Callable[[], object]:
+        """Send webhooks, ask for lists and for reports, all at the same moment."""
+
+        def ask(number: int) -> None:
+            client = clients[number]
+            match number % 6:
+                case 0:
+                    client.get("/api/v1/reports/recent-outcomes", "report in a crowd")
+                case 1 | 2:
+                    body = self._fileless_import()
+                    client.post("/api/v1/webhooks/lidarr", body, "webhook in a crowd")
+                case _:
+                    client.get("/api/v1/queue", "list in a crowd")
+
+        def come() -> None:
+            with ThreadPoolExecutor(len(clients)) as everybody:
+                list(everybody.map(ask, range(len(clients))))
+
+        return come
 
     def _known_import(self) -> dict[str, Any]:
         number, tracks = self._music.some_album()

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,11 @@ from lyrsvc.demo.stand_in import StandIn
 
 TRACKS = 10
 SECONDS = 200.0
-MAKERS = {"flac": minimal_flac, "mp3": minimal_mp3, "wav": minimal_wav}
+MAKERS: dict[str, Callable[..., Path]] = {
+    "flac": minimal_flac,
+    "mp3": minimal_mp3,
+    "wav": minimal_wav,
+}
 KINDS = ("flac", "mp3", "flac", "mp3", "flac", "mp3", "flac", "mp3", "flac", "wav")
 MODES = (*[Mode.NORMAL] * 13, *[Mode.PLAIN] * 2, Mode.INSTRUMENTAL, *[Mode.MISS] * 4)
 """How the provider answers, of twenty songs."""

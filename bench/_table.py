@@ -88,8 +88,8 @@ class Row:
             return Verdict.NO_BAR
         if self.bar.holds(value):
             return Verdict.MET
-        spared = self.bar.ratio and self.processor_ratio is not None
-        if spared and self.bar.holds(self.processor_ratio):
+        spare = self.processor_ratio if self.bar.ratio else None
+        if spare is not None and self.bar.holds(spare):
             return Verdict.MET_BY_PROCESSOR
         return Verdict.MISSED
 

@@ -16,7 +16,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -52,7 +54,7 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
             for place_in_list, number in enumerate(numbers):
                 make_file(music / folder(place_in_list), place_in_list, number)
             beside = place / f"{layout} floor"
-            floor = timed(lambda beside=beside: write_durably(beside, files))
+            floor = timed(partial(write_durably, beside, files))
             for kind in ("first run", "all present"):
                 yield measured(f"{layout}, {kind}", music, dump, floor)
 
@@ -129,8 +131,8 @@ def timed_parts() -> Iterator[dict[str, float]]:
             spent[stack[-1]] = spent.get(stack[-1], 0.0) + now - clock[0]
         clock[0] = now
 
-    def timed(name: str, function: Callable) -> Callable:
-        def call(*args, **options):
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
             switch()
             stack.append(name)
             try:

@@ -32,7 +32,7 @@ from _http_service import (
     service,
     serving,
 )
-from _load import Make, Timed, hammer, request, stream
+from _load import Make, Timed, hammer, repeating, request, stream
 from _meter import Spent, metered, processor_s
 from _samples import sample_lines, sampled
 from _script import run_script, say
@@ -132,7 +132,7 @@ def rates(home: Path, items: int) -> Iterator[Row]:
         let_rest(here.pid)
         for path in ("/healthz", "/api/v1/status", "/metrics", "/dashboard"):
             asked = request("GET", path, key=key)
-            taken = Meter(here).take(lambda _, asked=asked: asked, count=1500)
+            taken = Meter(here).take(repeating(asked), count=1500)
             yield taken.row(f"GET {path}, {items:,} items", floor)
         for path in ("/metrics", "/dashboard"):
             asked = request("GET", path, key=key)
@@ -285,13 +285,14 @@ def hold(case: Case, home: Path, rested: Path, environ: dict[str, str]) -> Ran:
 def neighbours(beside: str, address: str, key: str) -> dict[str, Sequence[str]]:
     """Give the commands that run beside the load."""
     asking = ("reports", address, key)
-    return {
+    every: dict[str, dict[str, Sequence[str]]] = {
         "nothing": {},
         "scan": {"scan": ("scan", "bench-music")},
         "reports": {"reports": asking},
         "one-scan-and-reports": {"scan": ("scan", "bench-music", "once"), "reports": asking},
         "both": {"scan": ("scan", "bench-music"), "reports": asking},
-    }[beside]
+    }
+    return every[beside]
 
 
 def make_music(music: Path) -> None:

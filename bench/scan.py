@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from _meter import Spent, median_ratio, stolen_over, timed
@@ -173,7 +174,7 @@ def beside(first: Row, rounds: Rounds, files: int, stages: list[str]) -> Iterato
             stolen=first.stolen,
             note=first.note if bar is LOOP else "",
         )
-        yield explained(row, lambda bar=bar: stage_lines(stages) if bar is LOOP else own(stages))
+        yield explained(row, partial(stage_lines if bar is LOOP else own, stages))
 
 
 def stage_lines(stages: list[str]) -> list[str]:

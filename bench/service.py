@@ -20,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from _http_service import hook
-from _load import hammer, request
-from _lyrics_server import lyrics_server, song
+from _load import hammer, repeating, request
+from _lyrics_server import LyricsServer, lyrics_server, song
 from _meter import metered, percentile, timed
 from _running import LIMIT_S, lyrsvc, running
 from _samples import sample_lines, sampled
@@ -77,19 +77,7 @@ def wish(home: Path) -> Iterator[Row]:
         time.sleep(1)
         with metered() as spent:
             for number in range(WISHES):
-                before = upstream.asked()
-                sent = hammer(
-                    served.address,
-                    lambda _, number=number: hook(number, key, "wish", 1),
-                    count=1,
-                    connections=1,
-                )
-                answered = time.monotonic()
-                assert sent.statuses == {200: 1}, sent.statuses
-                wait_until(
-                    lambda before=before: upstream.asked() > before, "it asks", limit_s=LIMIT_S
-                )
-                waits.append(max(0.0, upstream.times()[before] - answered) * 1000)
+                waits.append(waited_ms(served, upstream, hook(number, key, "wish", 1)))
                 time.sleep(0.5)
     yield Row(
         work="idle service, from the webhook's answer to the request, worst of 10",
@@ -99,6 +87,16 @@ def wish(home: Path) -> Iterator[Row]:
         stolen=spent.stolen,
         note=f"median {percentile(waits, 0.5):.0f} ms",
     )
+
+
+def waited_ms(served: Served, upstream: LyricsServer, wanted: bytes) -> float:
+    """Send one wish, and give how long after its answer the catalogue is asked."""
+    before = upstream.asked()
+    sent = hammer(served.address, lambda _: wanted, count=1, connections=1)
+    answered = time.monotonic()
+    assert sent.statuses == {200: 1}, sent.statuses
+    wait_until(lambda: upstream.asked() > before, "it asks", limit_s=LIMIT_S)
+    return max(0.0, upstream.times()[before] - answered) * 1000
 
 
 def cached(home: Path) -> Iterator[Row]:
@@ -197,7 +195,7 @@ def news(home: Path) -> Iterator[Row]:
         with metered() as spent, urllib.request.urlopen(call, timeout=LIMIT_S) as events:
             for number in range(WISHES):
                 wanted = hook(number, key, "news", 1)
-                hammer(served.address, lambda _, wanted=wanted: wanted, count=1, connections=1)
+                hammer(served.address, repeating(wanted), count=1, connections=1)
                 answered = time.monotonic()
                 while events.readline() != b"event: outcome\n":
                     pass
@@ -224,7 +222,7 @@ def sampled_audio(home: Path) -> Iterator[Row]:
 
     minute = sounds.noise(home / "minute.mp3", 60, ("-ar", "44100", "-ac", "2"))
     track, counts = home / "hour.mp3", home / "counts"
-    loop = ["-stream_loop", "59", "-i", minute, "-c", "copy", track]
+    loop: list[str | Path] = ["-stream_loop", "59", "-i", minute, "-c", "copy", track]
     subprocess.run(["ffmpeg", "-v", "error", *loop], check=True)
     counts.mkdir()
     tool = home / "counting"

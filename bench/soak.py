@@ -34,7 +34,7 @@ BY_NAME_ONLY = True
 EVERY_S = 2.0
 JUDGED_FROM_MINUTES = 10.0
 """Below that, what is still warming up looks like growth."""
-BLUE, ORANGE, GREEN, RED = "#1d6fb8", "#c2620a", "#2c8a4b", "#c62828"
+BLUE, ORANGE, RED = "#1d6fb8", "#c2620a", "#c62828"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from _meter import Spent, median_ratio, stolen_over, timed
@@ -91,8 +92,8 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
         )
         for quick in COMMANDS:
             row = compared(quick.name, spent, quick.bar)
-            command = [python, "-X", "importtime", program, *quick.words]
-            yield explained(row, lambda command=command: import_lines(command, environ))
+            command: list[str | Path] = [python, "-X", "importtime", program, *quick.words]
+            yield explained(row, partial(import_lines, command, environ))
     yield readiness(spent)
 
 
@@ -103,7 +104,7 @@ def alternate(
     spent: dict[str, list[Spent]] = {label: [] for label in commands}
     for _ in range(rounds + 1):
         for label, command in commands.items():
-            spent[label].append(timed(lambda command=command: run(command, environ)))
+            spent[label].append(timed(partial(run, command, environ)))
     return {label: runs[1:] for label, runs in spent.items()}
 
 

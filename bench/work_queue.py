@@ -36,9 +36,10 @@ from lyrsvc.store.completions import (
 )
 from lyrsvc.store.database import Database, Tx
 from lyrsvc.store.instrumentals import InstrumentalFilter, instrumentals_page
-from lyrsvc.store.measuring import take_metrics, up_next
+from lyrsvc.store.measuring import take_metrics
 from lyrsvc.store.reporting import failure_analysis, provider_effectiveness, queue_summary
 from lyrsvc.store.stock_taking import take_stock
+from lyrsvc.store.upcoming import up_next
 
 SIZES = "10000,1000000"
 FULL_SIZES = "10000,100000,1000000"

@@ -15,7 +15,17 @@ from types import FrameType
 
 EVERY_S = 0.004
 WRITE_EVERY = 125
-WAITS = ("_worker", "_wait_for_work", "result", "wait", "acquire", "select", "_wait", "get")
+WAITS = (
+    "_worker",
+    "_wait_for_work",
+    "result",
+    "wait",
+    "acquire",
+    "select",
+    "_wait",
+    "get",
+    "_next",
+)
 """Functions a thread rests in; what it did before it came there cannot be told any more."""
 PLUMBING = ("sqlite_link.py", "sqlite.py", "database.py", "transaction.py", "contextlib.py")
 DEPTH = 40
