@@ -7,6 +7,7 @@ from random import SystemRandom
 
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
+from lyrsvc.files.atomic import Announce
 from lyrsvc.runtime import realign_policy
 from lyrsvc.services.library_lock import Lease
 from lyrsvc.services.reactive_realign import Reaction, ReactiveRealign
@@ -59,7 +60,7 @@ def build(
     db: Database,
     clock: Clock,
     roots: Callable[[], Iterable[Path]],
-    announce: Callable[[Path], None],
+    announce: Announce,
 ) -> Following:
     """Wire what applies announced renames and, when it is switched on, what looks by itself."""
     assert settings.db.path is not None  # noqa: S101 - the database is open

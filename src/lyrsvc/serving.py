@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from random import SystemRandom
 from types import TracebackType
 
@@ -18,6 +17,7 @@ from lyrsvc.core.redaction import Redactor
 from lyrsvc.core.settling import Settled
 from lyrsvc.core.sidecar import FetchMode, WordTiming
 from lyrsvc.core.waiting import WaitPolicy
+from lyrsvc.files.atomic import Announce
 from lyrsvc.files.sidecar_writing import SidecarWriter
 from lyrsvc.logs.audit import Audit
 from lyrsvc.logs.log_memory import LogMemory
@@ -326,9 +326,7 @@ def _worker(
     )
 
 
-def _desk(
-    settings: Settings, db: Database, clock: Clock, *, announce: Callable[[Path], None]
-) -> TargetDesk:
+def _desk(settings: Settings, db: Database, clock: Clock, *, announce: Announce) -> TargetDesk:
     """Wire what writes sidecars; the watcher hears of each write first."""
     return TargetDesk(
         SidecarWriter(clock=clock, ownership=stored_ownership(db), announce=announce),

@@ -76,10 +76,9 @@ class Survey:
             loops |= {"watcher": self.watcher.run, "watcher scans": self.watcher.run_scans}
         return loops
 
-    def announce(self, path: Path) -> None:
+    def announce(self, path: Path) -> Callable[[], None] | None:
         """Tell the watcher of a file we are about to write or remove ourselves."""
-        if self.watcher is not None:
-            self.watcher.announce(path)
+        return None if self.watcher is None else self.watcher.announce(path)
 
     def scan_soon(self, library: Library, directory: Path) -> None:
         """Have a directory scanned that somebody announced; returns at once."""

@@ -139,7 +139,22 @@ def test_a_second_look_finds_what_came_and_drops_what_went(tree, tmp_path):
         pass
     assert len(tree) == 4
     assert tree.names_in(str(tmp_path / "m")) == {"c", "d"}
-    assert {str(tmp_path / "m" / "d"), str(tmp_path / "m" / "d" / "e")} <= set(touched)
+    assert set(touched) == {str(tmp_path / "m")}  # stands for d and e, which came
+
+
+def test_a_walk_has_its_top_scanned_when_it_begins_and_when_all_is_watched(tree, tmp_path):
+    touched: list[int] = []
+    for number in range(20):
+        make(tmp_path / "m" / str(number))
+    survey = Survey(tree, cap=100, touch=lambda path: touched.append(len(tree)))
+    survey.follow([a_library(tmp_path / "m", 1)])
+    while survey.step():
+        pass
+    assert touched == [1, 21]  # however long a look at the others took, none is told by itself
+    survey.retry()
+    while survey.step():
+        pass
+    assert touched == [1, 21]
 
 
 def test_a_path_belongs_to_the_innermost_root():

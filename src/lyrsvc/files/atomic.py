@@ -10,8 +10,8 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,8 +24,11 @@ from lyrsvc.durability import sync_directory
 STALE_AFTER: Final = timedelta(hours=1)
 _STALE_S: Final = STALE_AFTER.total_seconds()
 
-Announce = Callable[[Path], object]
-"""Told of every path before it is touched, so that a watcher knows our own writes."""
+Announce = Callable[[Path], Callable[[], object] | None]
+"""Told of every path before it is touched, so that a watcher knows our own writes.
+
+What it gives back, if anything, is called once the path has been touched.
+"""
 Guard = Callable[[], AbstractContextManager[object]]
 
 _TEMP_NAME: Final = re.compile(rf"\.{PROGRAM}-[0-9a-f]{{8}}\.tmp")
@@ -92,13 +95,23 @@ def remove_file(
 ) -> None:
     """Remove a file durably, from ``folder`` when it is held; one that is gone is fine."""
     try:
-        if announce:
-            announce(path)
-        with guard(), suppress(FileNotFoundError):
+        with announced(announce, path), guard(), suppress(FileNotFoundError):
             os.unlink(_entry(path, folder), dir_fd=folder)
         sync_directory(path.parent, folder=folder)
     except OSError as error:
         raise write_fault(error, path) from error
+
+
+@contextmanager
+def announced(announce: Announce | None, *paths: Path) -> Iterator[None]:
+    """Announce paths that are touched within, each before and after."""
+    done = [announce(path) for path in paths] if announce else []
+    try:
+        yield
+    finally:
+        for tell in done:
+            if tell is not None:
+                tell()
 
 
 def write_fault(error: OSError, path: Path) -> FileFault:
@@ -152,16 +165,14 @@ def _replace(
     temp = temp_beside(path)
     folder = steps.folder
     old = _regular(path, folder)
-    if steps.announce:
-        steps.announce(temp)
-        steps.announce(path)
     try:
-        _write_temp(temp, data, old, mode, steps)
-        wanted = steps.still_wanted is None or steps.still_wanted()
-        if wanted:
-            with steps.guard():
-                names = _entry(temp, folder), _entry(path, folder)
-                os.replace(*names, src_dir_fd=folder, dst_dir_fd=folder)
+        with announced(steps.announce, temp, path):
+            _write_temp(temp, data, old, mode, steps)
+            wanted = steps.still_wanted is None or steps.still_wanted()
+            if wanted:
+                with steps.guard():
+                    names = _entry(temp, folder), _entry(path, folder)
+                    os.replace(*names, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         _discard(temp, folder)
         raise

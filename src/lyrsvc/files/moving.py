@@ -20,7 +20,7 @@ from typing import Final
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import FileFault
 from lyrsvc.durability import sync_directory
-from lyrsvc.files.atomic import EXCLUSIVE, Announce, temp_beside, write_fault
+from lyrsvc.files.atomic import EXCLUSIVE, Announce, announced, temp_beside, write_fault
 from lyrsvc.files.pairing import folded
 
 _NO_REPLACE: Final = 1
@@ -51,10 +51,8 @@ def move_file(old: Path, new: Path, *, announce: Announce | None = None) -> Move
             return MoveResult.GONE
         if not stat.S_ISREG(facts.st_mode):
             raise FileFault("write_error", f"{escape_controls(str(old))} is not a regular file")
-        if announce:
-            announce(old)
-            announce(new)
-        result = _move(old, new, facts)
+        with announced(announce, old, new):
+            result = _move(old, new, facts)
         if result is MoveResult.MOVED:
             sync_directory(new.parent)
             if new.parent != old.parent:

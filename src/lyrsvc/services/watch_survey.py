@@ -24,8 +24,8 @@ class _Order(NamedTuple):
 
     deep: bool
     """Also look below directories that are watched already."""
-    tell: bool
-    """Have what is found scanned."""
+    top: str | None
+    """Where the walk began, to be scanned when something new is found; None for no scan."""
 
 
 class Survey:
@@ -46,6 +46,7 @@ class Survey:
         self._depth = depth
         self._waiting: dict[str, _Order] = {}
         self._fresh: set[str] = set()
+        self._found: dict[str, None] = {}
         self._refused: set[str] = set()
         self._denied: list[str] = []
         self._is_capped = False
@@ -64,7 +65,7 @@ class Survey:
     def start(self, libraries: Iterable[Library]) -> None:
         """Watch everything there is; raise ``Refused`` when that is more than the cap."""
         self.roots = WatchedRoots.of(libraries)
-        self._waiting = {root: _Order(deep=False, tell=False) for root in self.roots.libraries}
+        self._waiting = {root: _Order(deep=False, top=None) for root in self.roots.libraries}
         while self.step():
             if self._is_capped:
                 raise Refused(
@@ -91,7 +92,7 @@ class Survey:
     def discover(self, path: str, *, deep: bool = False) -> None:
         """Look at a directory that is new, or anew at one that is known."""
         before = self._waiting.get(path)
-        self._waiting[path] = _Order(deep=deep or (before is not None and before.deep), tell=True)
+        self._waiting[path] = _Order(deep=deep or (before is not None and before.deep), top=path)
 
     def lose(self, path: str) -> None:
         """Give up a directory that went away; the name may be there again already."""
@@ -123,8 +124,7 @@ class Survey:
         found = self._tree.add(path, is_root=is_root)
         is_first = before is not found
         if found is Added.NEW or (found is Added.KNOWN and order.deep):
-            if order.tell:
-                self._touch(path)
+            self._tell_found(order.top)
             self._go_below(path, owner, order)
         elif found is Added.CAPPED:
             self._tell_cap(owner)
@@ -137,6 +137,15 @@ class Survey:
                 "root of the library is missing; not watched until it is back",
                 extra={"library": owner.library.name, "path": path},
             )
+
+    def _tell_found(self, top: str | None) -> None:
+        """Have the whole of a walk scanned: now, and once more when all of it is watched.
+
+        A short walk ends within the quiet period, and both are one scan.
+        """
+        if top is not None and top not in self._found:
+            self._found[top] = None
+            self._touch(top)
 
     def _go_below(self, path: str, owner: Owner, order: _Order) -> None:
         try:
@@ -168,6 +177,9 @@ class Survey:
     def _finish(self) -> None:
         """Sum up a walk that came to its end."""
         self._fresh.clear()
+        found, self._found = self._found, {}
+        for top in found:
+            self._touch(top)
         if self._denied:
             _LOG.warning(
                 "directories cannot be watched; only the schedule finds what changes there",

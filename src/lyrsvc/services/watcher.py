@@ -25,8 +25,8 @@ from lyrsvc.services.sub_scanning import ScanBelow, SubScans
 from lyrsvc.services.watch_tree import Watches
 from lyrsvc.services.watched_roots import Owner
 
-SLOWEST_WRITE_S: Final = 5.0
-"""How long after its announcement a write of our own may be seen on a slow disk."""
+_KNOWN_S: Final = 30.0
+"""How long after a write of our own its event may be read on a busy machine."""
 _TICK_S: Final = 1.0
 """The longest time until a stop is noticed that nobody woke us for."""
 
@@ -72,7 +72,7 @@ class Watcher:
         self._clock = clock
         self._pace = pace
         self._connect = connect
-        self._own = OwnWrites(clock, window_s=max(3 * pace.debounce_s, SLOWEST_WRITE_S))
+        self._own = OwnWrites(clock, window_s=max(3 * pace.debounce_s, _KNOWN_S))
         self._scans = SubScans(
             Debounce(quiet_s=pace.debounce_s, longest_s=pace.longest_s),
             scan_below=scan_below,
@@ -137,9 +137,9 @@ class Watcher:
         """Scan directories when they are due, until the program stops."""
         self._scans.run()
 
-    def announce(self, path: Path) -> None:
-        """Take note that we are about to touch a path ourselves."""
-        self._own.announce(path)
+    def announce(self, path: Path) -> Callable[[], None] | None:
+        """Take note that we are about to touch a path ourselves; see ``OwnWrites``."""
+        return self._own.announce(path)
 
     def wake(self) -> None:
         """Have both loops look around now, as when the program stops."""
