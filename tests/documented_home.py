@@ -135,7 +135,7 @@ class DocumentedHome:
     def answers(self, path: str) -> int:
         """Ask the service; give the status, 0 when it is not there."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as reply:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as reply:
                 return reply.status
         except urllib.error.HTTPError as refusal:
             with refusal:

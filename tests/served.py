@@ -80,7 +80,7 @@ class Served:
         return self._process.wait(timeout=10)
 
 
-def wait_until(holds: Callable[[], object], what: str, *, limit_s: float = 60) -> None:
+def wait_until(holds: Callable[[], object], what: str, *, limit_s: float = 120) -> None:
     end = time.monotonic() + limit_s
     while not holds():
         assert time.monotonic() < end, f"never: {what}"

@@ -41,7 +41,7 @@ def test_everything_a_new_user_does_in_a_browser(chromium, upstream, tmp_path):
         expect(page.locator("#message")).to_contain_text(re.compile("scan", re.IGNORECASE))
         page = visit.open("/dashboard")
         page.evaluate("window.stayed = true")
-        wait_until(lambda: len(list(music.rglob("*.lrc"))) > 10, "lyrics are written", limit_s=40)
+        wait_until(lambda: len(list(music.rglob("*.lrc"))) > 10, "lyrics are written")
         done = page.locator('a.tile[href$="status=done"] .tile-value')
         expect(done).not_to_have_text("0", timeout=10_000)
         assert page.evaluate("window.stayed") is True

@@ -30,7 +30,7 @@ class Client:
         self.address = urlsplit(url).netloc
 
     def __call__(self, method, path, body=None, headers=None, **query):
-        conn = http.client.HTTPConnection(self.address, timeout=5)
+        conn = http.client.HTTPConnection(self.address, timeout=30)
         try:
             target = f"{path}?{urlencode(query)}" if query else path
             conn.request(method, target, body=body, headers=headers or {})

@@ -41,7 +41,7 @@ class Pouring:
             thread.join()
 
     def _pour(self) -> None:
-        connection = http.client.HTTPConnection(self._address, timeout=10)
+        connection = http.client.HTTPConnection(self._address, timeout=30)
         while not self._stop.is_set():
             with self._lock:
                 number = next(self._numbers)

@@ -182,7 +182,7 @@ def test_flags_that_make_no_sense_are_refused(user, temporary, words):
 def test_the_pages_answer_and_the_four_printed_commands_work_as_printed(tmp_path):
     with Running(tmp_path, "--json", "--listen", "127.0.0.1:0") as demo:
         told = demo.first_lines()
-        with urllib.request.urlopen(f"{told['url']}/login", timeout=5) as page:
+        with urllib.request.urlopen(f"{told['url']}/login", timeout=30) as page:
             assert page.status == 200
         wait_until(lambda: "every track is settled" in demo.log, "it settles", limit_s=20)
         webhook, queue, realign, config = (_sh(line, demo) for line in told["commands"])
@@ -240,7 +240,7 @@ def test_the_stand_in_alone_prints_the_variables_to_set(tmp_path):
         variables = dict(line.removeprefix("export ").strip().split("=", 1) for line in lines)
         url = variables["LYRSVC_LRCLIB_BASE_URL"]
         assert variables["LYRSVC_DEFAULTPROV_BASE_URL"] == url
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"{url}/health", timeout=30) as answer:
             assert json.load(answer)["status"] == "ok"
         assert demo.end(signal.SIGTERM) == 0
 
@@ -265,10 +265,10 @@ def _signs_in(told: dict) -> bool:
 
     jar = CookieJar()
     visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-    with visitor.open(f"{told['url']}/login", timeout=5) as page:
+    with visitor.open(f"{told['url']}/login", timeout=30) as page:
         text = page.read().decode()
     field = text.partition('name="csrf_token"')[2].partition('value="')[2].partition('"')[0]
     form = {"username": told["user"], "password": told["password"], "csrf_token": field}
-    with visitor.open(f"{told['url']}/login", urlencode(form).encode(), timeout=5) as page:
+    with visitor.open(f"{told['url']}/login", urlencode(form).encode(), timeout=30) as page:
         page.read()
     return any(cookie.name == "lyrsvc_session" for cookie in jar)

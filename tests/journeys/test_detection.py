@@ -181,7 +181,7 @@ def scanned(served, music):
 def test_the_running_service_listens_to_what_nobody_knows(tmp_path, music, scored, environ):
     a_track(music, "Tone")
     with scanned(Served(tmp_path, environ), music) as served:
-        wait_until((music / "Tone.txt").exists, "the marker", limit_s=40)
+        wait_until((music / "Tone.txt").exists, "the marker")
         assert (music / "Tone.txt").read_text() == MARKER
         assert served.stop() == 0
         assert len(scored.bodies) == 1
@@ -197,7 +197,7 @@ def test_a_library_decides_for_itself_whether_it_is_listened_to(tmp_path, music,
     added = served.run("library", "add", str(quiet), "--detect-instrumental=false")
     assert added.returncode == 0
     with scanned(served, music):
-        wait_until((music / "Heard.txt").exists, "the marker", limit_s=40)
+        wait_until((music / "Heard.txt").exists, "the marker")
         wait_until(lambda: "deferred" in served.run("queue", "list").stdout, "the other settles")
     assert list(quiet.glob("*.txt")) == []
     assert len(scored.bodies) == 1
@@ -209,7 +209,7 @@ def test_a_stop_while_listening_ends_the_service_in_time_and_charges_nothing(
     scored.before = lambda: time.sleep(30)
     a_track(music, "Tone")
     with scanned(Served(tmp_path, environ), music) as served:
-        wait_until(lambda: scored.bodies, "it is asked", limit_s=40)
+        wait_until(lambda: scored.bodies, "it is asked")
         began = time.monotonic()
         assert served.stop() == 0
         assert time.monotonic() - began < 10
@@ -226,9 +226,7 @@ def test_a_stop_while_sampling_ends_the_tool(tmp_path, music, scored, environ):
     a_track(music, "Tone")
     slow = Served(tmp_path, environ | {f"{DETECTOR}FFMPEG_PATH": str(tool)})
     with scanned(slow, music) as served:
-        wait_until(
-            lambda: started.exists() and started.read_text().strip(), "it samples", limit_s=40
-        )
+        wait_until(lambda: started.exists() and started.read_text().strip(), "it samples")
         assert served.stop() == 0
     pid = started.read_text().strip()
 

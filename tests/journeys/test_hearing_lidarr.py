@@ -53,7 +53,7 @@ def send(served, body, *, method="POST", path=HOOK, headers=None):
         f"http://{served.address}{path}", data=data, method=method, headers=headers or {}
     )
     try:
-        with urllib.request.urlopen(call, timeout=10) as answer:
+        with urllib.request.urlopen(call, timeout=30) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refusal:
         with refusal:

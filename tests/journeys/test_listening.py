@@ -49,9 +49,9 @@ def plain_port_of(served: Served) -> int:
 
 def ask(port: int, path: str, *, tls: ssl.SSLContext | None = None) -> tuple[int, dict, bytes]:
     if tls is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     else:
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=tls)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=tls)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

@@ -30,7 +30,7 @@ def admin_key(served):
 def test_another_process_adds_a_library_and_scans_and_listeners_hear_of_it(served, tmp_path):
     (tmp_path / "music").mkdir()
     (tmp_path / "music" / "notes.txt").touch()
-    connection = http.client.HTTPConnection(served.address, timeout=10)
+    connection = http.client.HTTPConnection(served.address, timeout=30)
     connection.request(
         "GET", "/api/v1/events", headers={"Authorization": f"Bearer {admin_key(served)}"}
     )

@@ -493,7 +493,7 @@ def test_an_interrupt_leaves_a_usable_list_of_the_rest(
     child: subprocess.Popen[bytes] = spawn("--from", "list.txt", "-o", "out")
     _wait_for(lambda: len(stand_in.requests) == 2)
     child.send_signal(number)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=45)
     assert child.returncode == 130, err
     assert out.decode().startswith("synced\t")
     assert b"Traceback" not in err

@@ -63,7 +63,7 @@ def test_a_hang_up_opens_the_log_file_anew(tmp_path, environ):
         for _ in range(2):
             file.rename(moved)
             os.kill(process, signal.SIGHUP)
-            wait_until(file.exists, "the file is opened anew", limit_s=30)
+            wait_until(file.exists, "the file is opened anew")
         assert served.get("/healthz")[0] == 200
         assert served.stop() == 0
     assert "stopped" in file.read_text()
@@ -153,7 +153,7 @@ def test_an_album_dropped_into_a_watched_library_gets_its_lyrics(tmp_path, envir
         assert served.run("library", "add", str(music)).returncode == 0  # while it runs
         for number in range(3):
             song(music / "Album" / f"{number}.flac")
-        wait_until(lambda: len(list(music.rglob("*.lrc"))) == 3, "three sidecars", limit_s=40)
+        wait_until(lambda: len(list(music.rglob("*.lrc"))) == 3, "three sidecars")
         assert served.stop() == 0
     assert len([call for call in upstream.requests if call.path == "/api/get"]) <= 2  # one song
     assert " ERROR " not in served.log
@@ -165,9 +165,9 @@ def test_the_next_round_scans_a_library_that_was_added_meanwhile(tmp_path, envir
     by_interval = {"LYRSVC_SCAN_SCHEDULE": "", "LYRSVC_SCAN_INTERVAL": "1"}
     with Served(tmp_path, environ | by_interval) as served:
         assert served.run("library", "add", str(tmp_path / "music")).returncode == 0
-        wait_until((tmp_path / "music" / "one.lrc").exists, "the sidecar", limit_s=40)
+        wait_until((tmp_path / "music" / "one.lrc").exists, "the sidecar")
         song(tmp_path / "music" / "two.flac")
-        wait_until((tmp_path / "music" / "two.lrc").exists, "a later round's", limit_s=40)
+        wait_until((tmp_path / "music" / "two.lrc").exists, "a later round's")
         assert served.stop() == 0
     assert "watcher started" not in served.log
 
@@ -222,7 +222,7 @@ def test_own_writes_cause_no_scan_but_a_foreign_sidecar_does(tmp_path, environ, 
     watching = {"LYRSVCGO_WATCH_ENABLED": "true", "LYRSVC_LOG_LEVEL": "debug"}
     with Served(tmp_path, environ | watching) as served:
         served.run("library", "add", str(music))
-        wait_until(lambda: len(list(music.rglob("*.lrc"))) == 100, "sidecars", limit_s=40)
+        wait_until(lambda: len(list(music.rglob("*.lrc"))) == 100, "sidecars")
         wait_until(lambda: served.log.count("/x.lrc") >= 100, "events of our own writes")
         song(music / "late" / "x.flac")  # long after the quiet time of those events
         wait_until((music / "late" / "x.lrc").exists, "the sidecar of a file that came later")

@@ -47,7 +47,7 @@ def log(request, tmp_path_factory) -> list[str]:
     home = tmp_path_factory.mktemp("home")
     listening = {"LYRSVC_LOG_LEVEL": "info", "LYRSVC_LOG_FORMAT": request.param}
     with Logged(home, SETTINGS | listening) as served:
-        link = http.client.HTTPConnection(served.address, timeout=10)
+        link = http.client.HTTPConnection(served.address, timeout=30)
         for key in ("wrong", *LIES):
             ask(link, "POST", f"/api/v1/webhooks/lidarr?{urlencode({'apikey': key})}", b"{}")
         _, cookies = ask(link, "GET", "/login")

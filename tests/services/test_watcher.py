@@ -22,7 +22,7 @@ from lyrsvc.services.watcher import Watcher, WatchPace, WatchState
 
 pytestmark = pytest.mark.skipif(not LIMIT_FILE.exists(), reason="inotify is Linux only")
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 QUEUE_FILE = LIMIT_FILE.with_name("max_queued_events")
 
 

@@ -485,7 +485,7 @@ with db.read() as tx:
         path,
     )
 
-    _, errors = child.communicate(timeout=20)
+    _, errors = child.communicate(timeout=60)
 
     assert (child.returncode, errors) == (0, "")
     with Database.open(path, create=False, clock=None) as database:
