@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -142,6 +143,27 @@ def test_every_path_is_announced_before_it_is_touched(tmp_path):
     replace_file(path, b"x", announce=announce)
     assert is_temp_name(announced[0].name)
     assert announced[1] == path
+
+
+@pytest.mark.parametrize("touch", [partial(replace_file, data=b"x"), remove_file])
+def test_a_path_is_announced_as_touched_once_it_is(tmp_path, touch):
+    path = tmp_path / "a.lrc"
+    path.write_bytes(b"old")
+    seen = []
+    touch(path, announce=lambda touched: lambda: seen.append((touched.name, names_in(tmp_path))))
+    left = ["a.lrc"] if touch is not remove_file else []
+    assert seen[-1] == ("a.lrc", left)
+
+
+def test_a_path_is_announced_as_touched_also_when_that_failed(tmp_path):
+    seen = []
+    with pytest.raises(FileFault):
+        replace_file(
+            tmp_path / "nowhere" / "a.lrc",
+            b"x",
+            announce=lambda path: lambda: seen.append(path.name),
+        )
+    assert seen[-1] == "a.lrc"
 
 
 def reason_of(path, data=b"x"):

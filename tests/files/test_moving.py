@@ -152,6 +152,13 @@ def test_both_names_are_announced_before_anything_is_touched(tmp_path):
     assert seen == [("x.lrc", True), ("y.lrc", True)]
 
 
+def test_both_names_are_announced_as_touched_once_they_are(tmp_path):
+    old, new = put(tmp_path / "x.lrc"), tmp_path / "y.lrc"
+    seen: list[tuple[str, bool]] = []
+    move_file(old, new, announce=lambda path: lambda: seen.append((path.name, new.exists())))
+    assert seen == [("x.lrc", True), ("y.lrc", True)]
+
+
 @pytest.fixture
 def elsewhere(tmp_path):
     """A directory on another file system."""
