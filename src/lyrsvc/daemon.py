@@ -38,7 +38,7 @@ _LAST_S = 9.7
 """When the program ends after a signal, even if a thread still hangs."""
 _SWITCH_S = 0.001
 """How long a thread that computes keeps the interpreter from one that answers a request."""
-_MALLOPTS = {-8: 2, -3: 128 * 1024, -1: 2 * 1024 * 1024}
+_MALLOPTS = {-8: 1, -3: 128 * 1024, -1: 2 * 1024 * 1024}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
 _GAPS_EVERY_S = 15.0
 _MANY_FILES = 2048

@@ -25,8 +25,8 @@ class Room(Enum):
     """
 
     INSTANT = 0
-    ORDINARY = 24
-    WEBHOOK = 16
+    ORDINARY = 10
+    WEBHOOK = 8
     REPORT = 2
     PROBE = 3
 
