@@ -173,11 +173,14 @@ def test_two_hundred_random_kills_over_three_hundred_items(yard):
     items, kills = 300, 200
     songs = [yard.know(f"Song {number:03}") for number in range(items)]
     yard.enqueue(*[song.title for song in songs])
-    for _ in range(kills):
+    done, longest_s = 0, 0.11
+    for number in range(1, kills + 1):
         pid = yard.start(threads=True)
-        time.sleep(chance.uniform(0.02, 0.11))
+        time.sleep(chance.uniform(0.02, longest_s))
         os.kill(pid, signal.SIGKILL)
-    done = yard.rows("SELECT count(*) AS n FROM work_items WHERE status = 'done'")[0]["n"]
+        if number % 20 == 0:
+            done = yard.rows("SELECT count(*) AS n FROM work_items WHERE status = 'done'")[0]["n"]
+            longest_s *= 1 if done else 2  # so slow a machine needs longer for an item
     assert yard.run() == 0
 
     assert 0 < done <= items
