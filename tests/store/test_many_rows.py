@@ -7,7 +7,7 @@ from lyrsvc.core.ptext import path_hash
 from lyrsvc.store import fresh_items, libraries, scan_dirs
 from lyrsvc.store.fresh_items import Wanted
 from lyrsvc.store.sqlite_link import PORTIONS
-from lyrsvc.store.value_lists import MOST, in_portions, listed
+from lyrsvc.store.value_lists import MOST, questions
 from query_plans import plans_of
 
 COLUMNS = ("name", "n", "created_at", "updated_at")
@@ -60,18 +60,28 @@ def test_ids_that_were_set_aside_are_never_used_again(db, clock):
     assert then == [new] == [ids[-1] + 1]
 
 
-@pytest.mark.parametrize("number", [1, 7, 9, 100, 500])
+@pytest.mark.parametrize("number", [0, 1, 4, 5, 100, 500, 501])
 def test_a_list_of_values_holds_every_row(db, number):
-    text, params = listed([(f"a{at}", at) for at in range(number)])
+    rows = [(f"a{at}", at) for at in range(number)]
+    question = "WITH w (a, b) AS (VALUES {wanted}) SELECT DISTINCT a, b FROM w"
     with db.read() as tx:
-        found = tx.tuples(f"WITH w (a, b) AS (VALUES {text}) SELECT DISTINCT a, b FROM w", **params)
-    assert sorted(found) == sorted((f"a{at}", at) for at in range(number))
+        found = [
+            row for sql, params in questions(question, rows) for row in tx.tuples(sql, **params)
+        ]
+    assert sorted(found) == sorted(rows)
 
 
 def test_there_are_few_different_lists_of_values():
-    texts = {listed([("x",)] * number)[0] for number in range(1, MOST + 1)}
+    question = "VALUES {wanted}"
+    texts = {
+        sql for number in range(1, MOST + 1) for sql, _ in questions(question, [("x",)] * number)
+    }
     assert len(texts) <= 8
-    assert [len(each) for each in in_portions([("x",)] * (2 * MOST + 1))] == [MOST, MOST, 1]
+    asked = [
+        set(params.values())
+        for _, params in questions(question, [(at,) for at in range(2 * MOST + 1)])
+    ]
+    assert [len(each) for each in asked] == [MOST, MOST, 1]
 
 
 @pytest.mark.spec("E-31")

@@ -89,10 +89,11 @@ class Keyring:
         A text that cannot be a managed key costs a digest and no read. Revoking is the
         last word: it also ends a key that the configuration names as a static one.
         """
-        static = self._is_static(raw)
-        key = self._find(raw)
+        digest = digest_of(raw)
+        is_static = self._is_static(digest)
+        key = self._find(raw, digest)
         if key is None:
-            return KeyCheck(STATIC) if static else UNKNOWN
+            return KeyCheck(STATIC) if is_static else UNKNOWN
         if key.revoked_at is not None:
             return REVOKED
         self._note_use(key.public_id)
@@ -140,10 +141,11 @@ class Keyring:
 
     def revoke_raw(self, raw: str) -> ApiKey:
         """Revoke the managed key with this raw value."""
-        key = self._find(raw)
+        digest = digest_of(raw)
+        key = self._find(raw, digest)
         if key is not None:
             return self.revoke(key.public_id)
-        if self._is_static(raw):
+        if self._is_static(digest):
             raise Refused(
                 f"this key is static, from {self._static_source}; remove it there and restart"
             )
@@ -164,14 +166,13 @@ class Keyring:
             with self._lock:
                 self._used = used | self._used
 
-    def _find(self, raw: str) -> ApiKey | None:
+    def _find(self, raw: str, digest: str) -> ApiKey | None:
         if not is_managed_form(raw):
             return None
         with self._db.read() as tx:
-            return api_keys.find(tx, digest=digest_of(raw))
+            return api_keys.find(tx, digest=digest)
 
-    def _is_static(self, raw: str) -> bool:
-        digest = digest_of(raw)
+    def _is_static(self, digest: str) -> bool:
         matches = [hmac.compare_digest(digest, known) for known in self._static]
         return any(matches)
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.api_key import ApiKey
 from lyrsvc.core.scope import Scope
@@ -11,6 +12,9 @@ from lyrsvc.store.moments import from_db, to_db
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
+
+_COLUMNS: Final = ("public_id", "name", "scopes", "created_at", "revoked_at", "last_used_at")
+_BY_DIGEST: Final = f"SELECT {', '.join(_COLUMNS)} FROM api_keys WHERE hash = :hash"  # noqa: S608 - our own names
 
 
 def add(tx: "Tx", key: ApiKey, *, digest: str) -> None:
@@ -30,8 +34,8 @@ def add(tx: "Tx", key: ApiKey, *, digest: str) -> None:
 
 def find(tx: "Tx", *, digest: str) -> ApiKey | None:
     """Give the key with this digest, revoked or not."""
-    row = tx.first("SELECT * FROM api_keys WHERE hash = :hash", hash=digest)
-    return None if row is None else _key(row)
+    rows = tx.tuples(_BY_DIGEST, hash=digest)
+    return _made(*rows[0]) if rows else None
 
 
 def find_by_part(tx: "Tx", part: str) -> list[ApiKey]:
@@ -83,12 +87,25 @@ def note_used(tx: "Tx", moments: Mapping[str, datetime]) -> None:
 
 
 def _key(row: "Row") -> ApiKey:
+    return _made(*(row[name] for name in _COLUMNS))
+
+
+@lru_cache(maxsize=64)
+def _made(
+    public_id: str,
+    name: str,
+    scopes: str,
+    created_at: str,
+    revoked_at: str | None,
+    last_used_at: str | None,
+) -> ApiKey:
+    """Give the key of a row; every request asks for one, and its row hardly changes."""
     known = set(Scope)
     return ApiKey(
-        public_id=row["public_id"],
-        name=row["name"],
-        scopes=frozenset(Scope(name) for name in row["scopes"].split(",") if name in known),
-        created_at=from_db(row["created_at"]),
-        revoked_at=from_db(row["revoked_at"]),
-        last_used_at=from_db(row["last_used_at"]),
+        public_id=public_id,
+        name=name,
+        scopes=frozenset(Scope(each) for each in scopes.split(",") if each in known),
+        created_at=from_db(created_at),
+        revoked_at=from_db(revoked_at),
+        last_used_at=from_db(last_used_at),
     )

@@ -12,7 +12,7 @@ from lyrsvc.core.item import Status
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.moments import to_db
 from lyrsvc.store.searching import search_keys
-from lyrsvc.store.value_lists import in_portions, listed
+from lyrsvc.store.value_lists import questions
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -103,9 +103,8 @@ def meet(tx: "Tx", wanted: Sequence[Wanted]) -> Met:
     items: set[tuple[str, str, int]] = set()
     stems: set[str] = set()
     cached: set[tuple[str, str]] = set()
-    for portion in in_portions(wanted):
-        values, params = listed(portion)
-        for kind, artist, title, bucket in tx.tuples(_MET.replace("{wanted}", values), **params):
+    for sql, params in questions(_MET, wanted):
+        for kind, artist, title, bucket in tx.tuples(sql, **params):
             if kind == _ITEM:
                 items.add((artist, title, bucket))
             elif kind == _STEM:

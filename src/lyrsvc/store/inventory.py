@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
 from lyrsvc.store.moments import to_db
 from lyrsvc.store.standings import QueueStanding
-from lyrsvc.store.value_lists import in_portions, listed
+from lyrsvc.store.value_lists import questions
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -96,9 +96,7 @@ def called(tx: "Tx", names: Iterable[Called]) -> dict[Called, Namesakes]:
     """Give the files of each title, by the names that were asked with; one question for all."""
     found = {each: Namesakes([], []) for each in names}
     met: set[tuple[Called, int, int]] = set()
-    for portion in in_portions(list(found)):
-        wanted, params = listed(portion)
-        sql = _BY_EITHER_CREDIT.replace("{wanted}", wanted)
+    for sql, params in questions(_BY_EITHER_CREDIT, list(found)):
         for row in tx.all(sql, **params, most=MOST):
             each = Called(row.pop("asked_title"), row.pop("asked_artist"), row.pop("asked_album"))
             by_artist = row.pop("by_artist")
@@ -115,9 +113,8 @@ def at(tx: "Tx", places: Iterable[Place]) -> dict[Place, KnownFile]:
         for place in places
     }
     found: dict[Place, KnownFile] = {}
-    for portion in in_portions(list(asked)):
-        wanted, params = listed(portion)
-        for row in tx.all(_AT.replace("{wanted}", wanted), **params):
+    for sql, params in questions(_AT, list(asked)):
+        for row in tx.all(sql, **params):
             key = row["library_id"], path_hash(from_ptext(row["rel_path"])), row["name"]
             found[asked[key]] = _known(row)
     return found

@@ -2,8 +2,9 @@
 
 import os
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.errors import AlreadyThere, NotFound, Refused
 from lyrsvc.core.library import Library, name_key
@@ -13,6 +14,12 @@ from lyrsvc.store.moments import from_db, to_db
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
+
+_COLUMNS: Final = (
+    *("id", "name", "path", "enrich", "detect_instrumental"),
+    *("last_ok_scan_at", "created_at", "updated_at"),
+)
+_ALL: Final = f"SELECT {', '.join(_COLUMNS)} FROM libraries ORDER BY id"  # noqa: S608 - our own names
 
 
 def add(
@@ -95,7 +102,7 @@ def get(tx: "Tx", library_id: int) -> Library:
 
 def all_libraries(tx: "Tx") -> list[Library]:
     """Give every library, by id."""
-    return [_library(row) for row in tx.each("SELECT * FROM libraries ORDER BY id")]
+    return [_made(*row) for row in tx.tuples(_ALL)]
 
 
 def count_files(tx: "Tx") -> dict[int, int]:
@@ -162,15 +169,30 @@ def _count_by_library(tx: "Tx", prefix: str) -> dict[int, int]:
 
 
 def _library(row: "Row") -> Library:
+    return _made(*(row[name] for name in _COLUMNS))
+
+
+@lru_cache(maxsize=64)
+def _made(  # noqa: PLR0913, PLR0917 - a row has so many columns
+    library_id: int,
+    name: str,
+    path: str,
+    enrich: int | None,
+    detect_instrumental: int | None,
+    last_ok_scan_at: str | None,
+    created_at: str,
+    updated_at: str,
+) -> Library:
+    """Give the library of a row; every webhook asks for all of them, and they hardly change."""
     return Library(
-        id=row["id"],
-        name=row["name"],
-        path=Path(from_ptext(row["path"])),
-        enrich=_to_flag(row["enrich"]),
-        detect_instrumental=_to_flag(row["detect_instrumental"]),
-        last_ok_scan_at=from_db(row["last_ok_scan_at"]),
-        created_at=from_db(row["created_at"]),
-        updated_at=from_db(row["updated_at"]),
+        id=library_id,
+        name=name,
+        path=Path(from_ptext(path)),
+        enrich=_to_flag(enrich),
+        detect_instrumental=_to_flag(detect_instrumental),
+        last_ok_scan_at=from_db(last_ok_scan_at),
+        created_at=from_db(created_at),
+        updated_at=from_db(updated_at),
     )
 
 

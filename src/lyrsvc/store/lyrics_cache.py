@@ -16,7 +16,7 @@ from lyrsvc.core.lyrics import Quality
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.store.moments import from_db, to_db
-from lyrsvc.store.value_lists import in_portions, listed
+from lyrsvc.store.value_lists import questions
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -58,12 +58,8 @@ def may_serve(tx: "Tx", key: CacheKey, *, mode: FetchMode = FetchMode.NORMAL) ->
 def known_names(tx: "Tx", names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Give those of some artist and title keys for which there is anything."""
     found: set[tuple[str, str]] = set()
-    for portion in in_portions(list(names)):
-        wanted, params = listed(portion)
-        found.update(
-            (artist, title)
-            for artist, title in tx.tuples(_NAMES.replace("{wanted}", wanted), **params)
-        )
+    for sql, params in questions(_NAMES, list(names)):
+        found.update((artist, title) for artist, title in tx.tuples(sql, **params))
     return found
 
 

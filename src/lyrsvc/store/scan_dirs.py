@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.core.ptext import path_hash, to_ptext
 from lyrsvc.store.moments import to_db
-from lyrsvc.store.value_lists import in_portions, listed
+from lyrsvc.store.value_lists import questions
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -65,6 +65,12 @@ def set_error(tx: "Tx", dir_id: int, error: str, *, now: datetime) -> None:
     )
 
 
+_KNOWN: Final = """
+    WITH wanted (hash) AS (VALUES {wanted})
+    SELECT d.path_hash, d.id
+      FROM wanted w
+      JOIN scan_dirs d ON d.library_id = :library AND d.path_hash = w.hash
+"""
 _INSERTED: Final = (
     *("id", "library_id", "parent_id", "name", "rel_path", "path_hash"),
     *("created_at", "updated_at"),
@@ -86,13 +92,6 @@ def _with_those_above(rel_paths: Iterable[str]) -> set[str]:
 def _known(tx: "Tx", library_id: int, hashes: Mapping[str, str]) -> dict[str, int]:
     paths = {each: path for path, each in hashes.items()}
     found: list[tuple[Any, ...]] = []
-    for portion in in_portions([(each,) for each in paths]):
-        wanted, params = listed(portion)
-        sql = f"""
-            WITH wanted (hash) AS (VALUES {wanted})
-            SELECT d.path_hash, d.id
-              FROM wanted w
-              JOIN scan_dirs d ON d.library_id = :library AND d.path_hash = w.hash
-        """  # noqa: S608 - only names of parameters are put in
+    for sql, params in questions(_KNOWN, [(each,) for each in paths]):
         found += tx.tuples(sql, library=library_id, **params)
     return {paths[each]: dir_id for each, dir_id in found}

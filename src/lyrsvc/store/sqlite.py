@@ -229,10 +229,8 @@ class SqliteEngine:
         return link
 
     def _present_identity(self) -> tuple[int, int] | None:
-        from pathlib import Path
-
         try:
-            found = Path(self._path).stat()
+            found = os.stat(self._path)  # noqa: PTH116 - asked at every commit
         except OSError:
             return None
         return found.st_dev, found.st_ino

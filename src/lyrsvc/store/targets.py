@@ -12,7 +12,7 @@ from lyrsvc.core.item import OwnTags, Target, TargetOrigin, TargetResult, Target
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
 from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.store.moments import from_db, to_db
-from lyrsvc.store.value_lists import in_portions, listed
+from lyrsvc.store.value_lists import questions
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -116,9 +116,8 @@ def find(tx: "Tx", out_dir: str, out_stem: str) -> Target | None:
 def companies(tx: "Tx", item_ids: Iterable[int]) -> dict[int, Counter[TargetTrait]]:
     """Give the targets of several items as far as they matter to these: how many of each kind."""
     found: dict[int, Counter[TargetTrait]] = {each: Counter() for each in item_ids}
-    for portion in in_portions([(each,) for each in found]):
-        wanted, params = listed(portion)
-        for row in tx.all(_COMPANIES.replace("{wanted}", wanted), **params):
+    for sql, params in questions(_COMPANIES, [(each,) for each in found]):
+        for row in tx.all(sql, **params):
             trait = TargetTrait(
                 row["library_id"],
                 bool(row["is_open"]),
@@ -133,9 +132,8 @@ def companies(tx: "Tx", item_ids: Iterable[int]) -> dict[int, Counter[TargetTrai
 def by_stems(tx: "Tx", hashes: Iterable[str]) -> dict[str, Target | None]:
     """Give the target that owns each of some stems, None where nobody does."""
     found: dict[str, Target | None] = dict.fromkeys(hashes)
-    for portion in in_portions([(each,) for each in found]):
-        wanted, params = listed(portion)
-        for row in tx.all(_BY_STEMS.replace("{wanted}", wanted), **params):
+    for sql, params in questions(_BY_STEMS, [(each,) for each in found]):
+        for row in tx.all(sql, **params):
             found[row["out_hash"]] = _target(row)
     return found
 
@@ -145,9 +143,8 @@ def served_by_name(
 ) -> dict[tuple[str, str], list[Target]]:
     """Give the finished targets of finished items with lyrics, by artist and title key."""
     found: dict[tuple[str, str], dict[int, Target]] = {each: {} for each in names}
-    for portion in in_portions(list(found)):
-        wanted, params = listed(portion)
-        for row in tx.all(_SERVED.replace("{wanted}", wanted), **params):
+    for sql, params in questions(_SERVED, list(found)):
+        for row in tx.all(sql, **params):
             found[row["artist_key"], row["title_key"]][row["id"]] = _target(row)
     return {each: list(of_name.values()) for each, of_name in found.items()}
 

@@ -6,30 +6,29 @@ from typing import Any, Final
 
 MOST: Final = 500
 """Rows to ask about at once; engines bound the parameters of a statement."""
-_LEAST: Final = 8
+WANTED: Final = "{wanted}"
+"""Stands in a statement for the rows behind ``VALUES``."""
+_LEAST: Final = 4
 
 
-def in_portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
-    """Divide rows so that each portion fits into one statement."""
-    for at in range(0, len(rows), MOST):
-        yield rows[at : at + MOST]
+def questions(sql: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the statements that ask about all rows, each with its parameters.
 
-
-def listed(rows: Sequence[tuple[Any, ...]]) -> tuple[str, dict[str, Any]]:
-    """Give what stands behind ``VALUES`` for these rows, and its parameters.
-
-    The last row is repeated until a round number is reached: so there are few different
-    statements, and each of them is prepared once. An answer may come more than once.
+    The last row of each is repeated until a round number is reached: so there are few
+    different statements, and each is prepared once. An answer may come more than once.
     """
-    size = max(_LEAST, 1 << (len(rows) - 1).bit_length())
-    values = [value for row in (*rows, *(rows[-1],) * (size - len(rows))) for value in row]
-    text, names = _parameters(size, len(rows[0]))
-    return text, dict(zip(names, values, strict=True))
+    for at in range(0, len(rows), MOST):
+        portion = rows[at : at + MOST]
+        size = max(_LEAST, 1 << (len(portion) - 1).bit_length())
+        filled, names = _filled(sql, size, len(portion[0]))
+        values = [value for row in portion for value in row]
+        values += portion[-1] * (size - len(portion))
+        yield filled, dict(zip(names, values, strict=True))
 
 
-@lru_cache(maxsize=32)
-def _parameters(rows: int, width: int) -> tuple[str, tuple[str, ...]]:
+@lru_cache(maxsize=64)
+def _filled(sql: str, rows: int, width: int) -> tuple[str, tuple[str, ...]]:
     names = tuple(f"v{number}" for number in range(rows * width))
     marks = [f":{name}" for name in names]
     portions = (", ".join(marks[at : at + width]) for at in range(0, len(marks), width))
-    return ", ".join(f"({each})" for each in portions), names
+    return sql.replace(WANTED, ", ".join(f"({each})" for each in portions)), names

@@ -15,7 +15,7 @@ from lyrsvc.core.item import Status, WorkItem
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.item_rows import to_item, to_row
 from lyrsvc.store.moments import to_db
-from lyrsvc.store.value_lists import in_portions, listed
+from lyrsvc.store.value_lists import questions
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -122,9 +122,8 @@ def namesakes(tx: "Tx", artist_key: str, title_key: str) -> list[WorkItem]:
 def by_names(tx: "Tx", names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[WorkItem]]:
     """Give the items of each artist and title key, the shortest first; one question for many."""
     found: dict[tuple[str, str], dict[int, WorkItem]] = {each: {} for each in names}
-    for portion in in_portions(list(found)):
-        wanted, params = listed(portion)
-        for row in tx.all(_BY_NAMES.replace("{wanted}", wanted), **params):
+    for sql, params in questions(_BY_NAMES, list(found)):
+        for row in tx.all(sql, **params):
             same = found[row["artist_key"], row["title_key"]]
             if row["id"] not in same:
                 same[row["id"]] = to_item(row)
