@@ -238,6 +238,14 @@ def test_values_in_fields_are_cleaned_by_value_and_by_shape(redactor):
     }
 
 
+def test_the_name_of_a_field_is_cleaned_of_a_secret_that_is_known_since_then(redactor):
+    fields = {"first words 77": 9999, "n": 123456}
+    assert redactor.clean_fields(fields) == fields
+    redactor.register("words 77")
+    redactor.register("123456")
+    assert redactor.clean_fields(fields) == {f"first {REDACTED}": 9999, "n": REDACTED}
+
+
 def test_odd_values_become_text_and_never_raise():
     class Broken:
         def __str__(self):

@@ -67,6 +67,17 @@ def caught(action):
 
 
 @pytest.mark.usefixtures("in_berlin")
+@pytest.mark.parametrize(
+    ("created", "shown"),
+    [(5.0, "01:00:05.000"), (5.0019, "01:00:05.001"), (5.9999999, "01:00:05.999")],
+)
+def test_a_line_shows_whole_thousandths_of_its_second(text, created, shown):
+    record = a_record("x")
+    record.created = created
+    assert text(record).startswith(f"1970-01-01T{shown}+01:00 ")
+
+
+@pytest.mark.usefixtures("in_berlin")
 def test_a_text_line_has_local_time_level_logger_message_and_fields(text):
     record = a_record("item settled", item=42, status="done", lane="lrclib")
     assert text(record) == (

@@ -35,6 +35,9 @@ _SECRET_ENDINGS: Final = (
     *("_secret", "_password", "_cookie"),
 )
 _DEEPEST: Final = 8
+_MOST_NAMES: Final = 256
+_LEAST_LONG: Final = 10_000
+"""Below it, a number is too short for a secret, its sign included."""
 
 
 class Redactor:
@@ -50,6 +53,7 @@ class Redactor:
         self._forms: set[str] = set()
         self._lengths: dict[str, tuple[int, ...]] = {}
         self._heads: tuple[str, ...] = ()
+        self._names: dict[str, tuple[str, bool]] = {}
 
     @property
     def known_forms(self) -> int:
@@ -90,6 +94,7 @@ class Redactor:
             lengths = {*self._lengths.get(head, ()), len(form)}
             self._lengths[head] = tuple(sorted(lengths, reverse=True))
             self._heads = tuple(self._lengths)
+            self._names = {}  # whoever is cleaning a name puts it into the old one
 
     def _may_hold(self, text: str) -> bool:
         """Tell quickly of most texts that they hold no secret: nearly every line is such a one."""
@@ -108,15 +113,27 @@ class Redactor:
                         break
 
     def _plain_mapping(self, fields: Mapping[str, object], depth: int) -> dict[str, object]:
-        return {
-            self.clean(_text(name)): REDACTED
-            if _names_a_secret(_text(name))
-            else self._plain(value, depth + 1)
-            for name, value in list(fields.items())
-        }
+        plain: dict[str, object] = {}
+        for name, value in list(fields.items()):
+            shown, is_secret = self._named(name)
+            plain[shown] = REDACTED if is_secret else self._plain(value, depth + 1)
+        return plain
+
+    def _named(self, name: object) -> tuple[str, bool]:
+        """Give the name of a field to show, and whether it says that its value is a secret."""
+        names = self._names
+        text = _text(name)
+        known = names.get(text)
+        if known is None:
+            known = self.clean(text), _names_a_secret(text)
+            if len(names) < _MOST_NAMES:
+                names[text] = known
+        return known
 
     def _plain(self, value: object, depth: int) -> object:
-        if value is None or isinstance(value, bool):
+        if type(value) is str:
+            return self.clean(value)
+        if value is None or isinstance(value, bool) or _is_short_number(value):
             return value
         if isinstance(value, int | float):
             return self._plain_number(value)
@@ -139,6 +156,10 @@ class Redactor:
         # Infinity, a nameless huge number and enumeration names are shown as text.
         is_plain = math.isfinite(value) if isinstance(value, float) else text[-1:].isdigit()
         return value if is_plain and hidden == text else hidden
+
+
+def _is_short_number(value: object) -> bool:
+    return type(value) is int and -_LEAST_LONG < value < _LEAST_LONG
 
 
 def _forms(secret: str) -> Iterator[str]:

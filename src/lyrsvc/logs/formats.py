@@ -8,6 +8,7 @@ value first and look through the finished line for secrets again.
 import json
 import logging
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -100,9 +101,10 @@ class TextFormat(LineFormat):
         return "text"
 
     def _line(self, record: logging.LogRecord, message: str, fields: dict[str, object]) -> str:
-        moment = datetime.fromtimestamp(record.created, UTC).astimezone()
+        second, zone = _local(int(record.created), time.tzname)
+        thousandths = min(round(record.created % 1 * 1_000_000) // 1000, 999)
         head = (
-            f"{moment.isoformat(timespec='milliseconds')} {level_name(record.levelno).upper():<5} "
+            f"{second}.{thousandths:03}{zone} {level_name(record.levelno).upper():<5} "
             f"{escape_controls(record.name)} {escape_controls(message)}"
         )
         pairs = (f" {_key(name)}={_value(one)}" for name, one in _flat(fields.items()))
@@ -171,6 +173,7 @@ def level_name(level: int) -> str:
 _SURROGATES: Final = "[\ud800-\udfff]"
 _UNSAFE: Final = "[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 _NOT_ASCII: Final = "[^\x00-\x7f]"
+_SECOND: Final = len("2026-01-31T14:05:06")
 _BARE: Final = r"[^\s\"=\\]+"
 _KEY_BREAKERS: Final = r"[\s\"=\\]"
 
@@ -187,6 +190,13 @@ def _flat(items: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
             yield name, value
 
 
+@lru_cache(maxsize=4)
+def _local(second: int, _zone: tuple[str, str]) -> tuple[str, str]:
+    """Give a second in the local zone, and how far that is from UTC: what its lines share."""
+    text = datetime.fromtimestamp(second, UTC).astimezone().isoformat()
+    return text[:_SECOND], text[_SECOND:]
+
+
 @lru_cache(maxsize=256)
 def _key(name: str) -> str:
     return re.sub(_KEY_BREAKERS, "_", escape_controls(name)) or "_"
@@ -194,15 +204,20 @@ def _key(name: str) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, list):
-        value = ",".join(one if isinstance(one, str) else json.dumps(one) for one in value)
-    if type(value) is int:
-        return str(value)
+        value = ",".join(one if isinstance(one, str) else _number(one) for one in value)
+    if type(value) is int or type(value) is float:
+        return _number(value)
     if not isinstance(value, str):
         return json.dumps(value)
     if re.fullmatch(_BARE, value) and escape_controls(value) == value:
         return value
     quoted = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escape_controls(quoted)}"'
+
+
+def _number(value: object) -> str:
+    """Write a number as JSON has it; whatever else there is, too."""
+    return repr(value) if type(value) in (int, float) else json.dumps(value)
 
 
 def _is_object(line: str) -> bool:

@@ -89,6 +89,7 @@ def set_up(
     stay the caller's own, but write in the configured format.
     """
     _take_away()
+    _leave_out_what_nobody_shows()
     _set_levels(LEVELS[config.level.lower()])
     console = Console(stream)
     console.setLevel(logging.WARNING if quiet else logging.NOTSET)
@@ -100,6 +101,14 @@ def set_up(
         if handler is not None:
             _attach(handler, name, form)
     return Logs(console, file, form)
+
+
+def _leave_out_what_nobody_shows() -> None:
+    """Spare every record the look for its caller, its thread and its process."""
+    logging._srcfile = None  # as logging's own guide says
+    logging.logThreads = False
+    logging.logProcesses = False
+    logging.logMultiprocessing = False
 
 
 def _attach(handler: logging.Handler, name: str, form: LineFormat) -> None:
