@@ -256,6 +256,7 @@ def rest(home: Path, items: int) -> Path:
 def hold(case: Case, home: Path, rested: Path, environ: dict[str, str]) -> Ran:
     """Run the service on a copy of the state under one load."""
     shutil.copytree(rested, home / "state")
+    os.sync()  # else the first checkpoint of the service waits for the copy to reach the disk
     served = serving(home, environ)
     beside = Beside()
     with served:
