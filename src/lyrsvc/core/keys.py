@@ -6,6 +6,7 @@ idempotent, equal for composed and decomposed input, and marked by
 """
 
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from lyrsvc.core.alphabets import letter_script
@@ -31,15 +32,24 @@ _FOLDS: Final = str.maketrans(
     }
 )
 _DROPPED: Final = frozenset({"Cs", "Cc", "Cf"})
+_LONGEST_RECALLED: Final = 100
 _BARE_SCRIPTS: Final = frozenset({"LATIN", "GREEK"})
 
 
 def match_key(text: str) -> str:
     """Give the normal form of a name."""
+    return _recalled(text) if len(text) <= _LONGEST_RECALLED else _made(text)
+
+
+def _made(text: str) -> str:
     folded = text.translate(_FOLDS)
     if folded.isascii():
         return " ".join(folded.lower().split())
     return _fold_unicode(folded)
+
+
+_recalled: Final = lru_cache(maxsize=256)(_made)
+"""The same few names are asked for again and again while their song is dealt with."""
 
 
 def duration_bucket(duration_ms: int | None) -> int:

@@ -3,8 +3,6 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
-from pathlib import PurePath
 from typing import Final
 
 LONGEST_BYTES: Final = 4096
@@ -19,9 +17,9 @@ _ENDS: Final = "/\\"
 def local_path(path: str, mappings: PathMappings = ()) -> str | None:
     """Give an absolute path of this machine without dots and doubled slashes, or None."""
     text = _mapped(path, mappings)
-    if not is_storable(text) or not PurePath(text).is_absolute():
+    if not is_storable(text) or not os.path.isabs(text):  # noqa: PTH117 - asked for each path
         return None
-    cleaned = os.path.normpath(os.fsdecode(os.fsencode(text)))
+    cleaned = os.path.normpath(text if text.isascii() else os.fsdecode(os.fsencode(text)))
     return "/" + cleaned.lstrip("/") if cleaned.startswith("//") else cleaned
 
 
@@ -48,8 +46,10 @@ def spellings(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(forms))
 
 
-def _mapped(path: str, mappings: Iterable[tuple[str, str]]) -> str:
+def _mapped(path: str, mappings: PathMappings) -> str:
     """Replace the longest prefix of whole components; both slashes divide on the left side."""
+    if not mappings:
+        return path
     is_windows = _WINDOWS.match(path) is not None
     wanted = _slashed(path, fold=is_windows)
     best: tuple[int, str] | None = None

@@ -58,8 +58,9 @@ def path_hash(path: str | bytes) -> str:
 
 def clean_text(text: str) -> str:
     """Give text that is valid UTF-8: without NUL, lone surrogates as U+FFFD."""
-    text = text.replace("\0", "")
-    if _is_utf8(text):
+    if "\0" in text:
+        text = text.replace("\0", "")
+    if text.isascii() or _is_utf8(text):
         return text
     return "".join("\ufffd" if "\ud800" <= letter <= "\udfff" else letter for letter in text)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class ResolvedBy(StrEnum):
@@ -13,8 +14,7 @@ class ResolvedBy(StrEnum):
     METADATA = "metadata"
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(NamedTuple):
     """Title and artist as match keys; blank ones match nothing."""
 
     title_key: str

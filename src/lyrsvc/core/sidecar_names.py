@@ -62,8 +62,9 @@ def numbered(stem: str, number: int) -> str:
 def slug(text: str) -> str:
     """Bring a name into a form that every file system takes; empty when nothing is left."""
     plain = _FORBIDDEN.sub("", normal_form("NFKC", text))
-    printable = "".join(c for c in plain if unicodedata.category(c)[0] != "C")
-    squeezed = _DASHES.sub("-", " ".join(printable.split())).strip(_EDGES)
+    if not (plain.isascii() and plain.isprintable()):
+        plain = "".join(c for c in plain if unicodedata.category(c)[0] != "C")
+    squeezed = _DASHES.sub("-", " ".join(plain.split())).strip(_EDGES)
     short = _cut(squeezed).rstrip(_EDGES)
     is_reserved = short.partition(".")[0].rstrip().upper() in _RESERVED
     return f"_{short}" if is_reserved else short

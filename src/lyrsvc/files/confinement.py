@@ -50,12 +50,23 @@ class ExpectedPath:
     exists: bool
 
 
+class _Root:
+    """A root by the names it is made of, as they are and in one Unicode form."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.parts = text.split("/")
+        self.composed = composed(text).split("/")
+        self.depth = len(self.parts)
+
+
 class Confinement:
     """Some roots, and what may be reached inside them; may be shared by threads."""
 
     def __init__(self, roots: Iterable[Path | str], mappings: PathMappings = ()) -> None:
         texts = {os.fspath(root).rstrip("/") for root in roots}
-        self._roots = sorted(filter(None, texts), key=len, reverse=True)  # the innermost first
+        innermost_first = sorted(filter(None, texts), key=len, reverse=True)
+        self._roots = [_Root(text) for text in innermost_first]
         self._mappings = mappings
         self._listings = _Listings()
 
@@ -100,11 +111,13 @@ class Confinement:
     def _divide(self, path: str) -> tuple[str, list[str]] | None:
         """Give the innermost root that holds a path, and the names below it."""
         parts = path.split("/")
-        for form in (str, composed):
-            for root in self._roots:
-                top = root.split("/")
-                if list(map(form, parts[: len(top)])) == list(map(form, top)):
-                    return root, parts[len(top) :]
+        for root in self._roots:
+            if parts[: root.depth] == root.parts:
+                return root.text, parts[root.depth :]
+        one_form = composed(path).split("/")
+        for root in self._roots:
+            if one_form[: root.depth] == root.composed:
+                return root.text, parts[root.depth :]
         return None
 
     def _settle(self, root: str, parts: list[str]) -> ExpectedPath | None:

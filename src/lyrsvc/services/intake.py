@@ -7,7 +7,6 @@ tracks of a request are written down together or not at all.
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -212,14 +211,14 @@ class Intake:
         self._tell(gathered)
         ids = sorted({one.item_id for one in outcomes if one.item_id is not None})
         _LOG.info("enqueued", extra={"items": ids[:_MOST_SHOWN], "by": "webhook"})
-        effects = Counter(outcome.effect for outcome in outcomes)
-        steps = Counter(outcome.by for outcome in outcomes)
+        effects = [outcome.effect for outcome in outcomes]
+        steps = [outcome.by for outcome in outcomes]
         return {
             "status": "accepted",
             "event": event.name,
             "tracks": len(outcomes),
-            **{str(effect): effects[effect] for effect in Effect},
-            "resolved": {str(step): steps[step] for step in ResolvedBy},
+            **{str(effect): effects.count(effect) for effect in Effect},
+            "resolved": {str(step): steps.count(step) for step in ResolvedBy},
         }
 
     def _tell(self, gathered: Gathered) -> None:

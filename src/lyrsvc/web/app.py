@@ -21,6 +21,7 @@ from lyrsvc.web.security_headers import HEADERS
 Scope = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Sleep = Callable[[float], Awaitable[None]]
+Header = tuple[bytes, bytes]
 
 _LOG = logging.getLogger("lyrsvc.http")
 _QUIET: Final = frozenset({"/healthz", "/readyz", "/ping", "/metrics"})
@@ -124,16 +125,8 @@ async def _send(exchange: Exchange, reply: Reply, receive: Receive, send: Send) 
     headers = _headers(exchange, reply)
     body = b"" if reply.stream is not None else reply.body
     if reply.stream is None and reply.status not in (204, 304):
-        headers.append(("content-length", str(len(body))))
-    await send(
-        {
-            "type": "http.response.start",
-            "status": reply.status,
-            "headers": [
-                (name.encode(), value.encode("latin-1", "replace")) for name, value in headers
-            ],
-        }
-    )
+        headers.append(_header("content-length", str(len(body))))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     if reply.stream is not None and exchange.method != "HEAD":
         return await _send_stream(reply, receive, send)
     await send({"type": "http.response.body", "body": body})
@@ -173,15 +166,23 @@ async def _send_stream(reply: Reply, receive: Receive, send: Send) -> int:
     return sent
 
 
-def _headers(exchange: Exchange, reply: Reply) -> list[tuple[str, str]]:
-    own = {name.lower(): value for name, value in reply.headers.items()}
-    headers = [(name.lower(), value) for name, value in HEADERS if name.lower() not in own]
+def _headers(exchange: Exchange, reply: Reply) -> list[Header]:
+    own = dict(_header(*each) for each in reply.headers.items())
+    headers = [each for each in _ALWAYS if each[0] not in own]
     if reply.status != 204 and not (reply.status == 303 and reply.text == b""):
-        headers.append(("content-type", reply.content_type))
+        headers.append(_header("content-type", reply.content_type))
     headers += own.items()
-    headers += (("set-cookie", cookie) for cookie in reply.cookies)
-    headers.append(("x-request-id", exchange.request_id))
+    headers += (_header("set-cookie", cookie) for cookie in reply.cookies)
+    headers.append(_header("x-request-id", exchange.request_id))
     return headers
+
+
+def _header(name: str, value: str) -> Header:
+    """Give a header as the server library sends it."""
+    return name.lower().encode(), value.encode("latin-1", "replace")
+
+
+_ALWAYS: Final = tuple(_header(*each) for each in HEADERS)
 
 
 def _request_id(standing: Standing, headers: Iterable[tuple[str, str]]) -> str:
