@@ -70,6 +70,12 @@ class Confinement:
         self._mappings = mappings
         self._listings = _Listings()
 
+    def renewed(self) -> "Confinement":
+        """Give the same roots with nothing remembered of their directories."""
+        other = Confinement((), self._mappings)
+        other._roots = self._roots
+        return other
+
     def find(self, path: str) -> FoundAudio | None:
         """Give the regular audio file that a path means, or None."""
         expected = self.expect(path)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import Refused
@@ -26,7 +26,7 @@ from lyrsvc.services.deletions import Deletions, drop_targets, drop_titles
 from lyrsvc.services.enqueueing import WEBHOOK_WAIT_S
 from lyrsvc.services.intake_facts import FactFinder, Gathered
 from lyrsvc.services.intake_writing import TrackOutcome, drop_replaced, write_retag, write_tracks
-from lyrsvc.services.payload_files import PayloadFiles
+from lyrsvc.services.payload_files import Grounds, PayloadFiles
 from lyrsvc.services.payload_tracks import Payload
 from lyrsvc.services.probing import THREADS, Probes
 from lyrsvc.store import libraries, rename_jobs, work_items
@@ -82,6 +82,13 @@ class Asked:
     is_new: bool
 
 
+class _Taken(NamedTuple):
+    """What became of an event: the answer to it, and the items it concerns, for the log."""
+
+    answer: Answer
+    items: Sequence[int] = ()
+
+
 class Intake:
     """Takes webhooks; the roots that count are those registered when it is made."""
 
@@ -102,7 +109,7 @@ class Intake:
         probes = Probes(threads=rules.probe_threads)
         self._facts = FactFinder(db, probes, open_files=self._open_files)
         self._deletions = Deletions(db, probes)
-        self._actions: Mapping[EventKind, Callable[[Event], Answer]] = {
+        self._actions: Mapping[EventKind, Callable[[Event], _Taken]] = {
             EventKind.TEST: self._test,
             EventKind.DOWNLOAD: self._ingest,
             EventKind.RETAG: self._retag,
@@ -114,7 +121,9 @@ class Intake:
             EventKind.UNKNOWN: partial(_ignored, reason="unknown_event"),
         }
         with db.read() as tx:
-            self._roots = {library.id: library.path for library in libraries.all_libraries(tx)}
+            known = libraries.all_libraries(tx)
+        self._roots = {library.id: library.path for library in known}
+        self._grounds = self._grounds_of(known)
 
     def accept(self, body: bytes, *, client: str = "") -> Answer:
         """Do what an event asks for and give the answer to it; the log names the client.
@@ -124,10 +133,10 @@ class Intake:
         """
         began = self._clock.monotonic()
         event = read_event(body)
-        answer = self._actions[event.kind](event)
+        taken = self._actions[event.kind](event)
         self._followers.heard(event.name, event.instance)
-        self._log(event, answer, self._clock.monotonic() - began, client)
-        return answer
+        self._log(event, taken, self._clock.monotonic() - began, client)
+        return taken.answer
 
     def ask(self, *, artist: str, title: str, album: str, path: str, by: str) -> Asked:
         """Enqueue one track that somebody asks for; a path must be a file inside a root.
@@ -167,10 +176,10 @@ class Intake:
         """Give the roots that payload paths may lie in, as they were when this was made."""
         return tuple(self._roots.values())
 
-    def _test(self, event: Event) -> Answer:
-        return {"status": "ok", "event": event.name}
+    def _test(self, event: Event) -> _Taken:
+        return _Taken({"status": "ok", "event": event.name})
 
-    def _ingest(self, event: Event) -> Answer:
+    def _ingest(self, event: Event) -> _Taken:
         """Enqueue every track; what an upgrade has replaced leaves the queue with it."""
         if not event.titles:
             return _ignored(event, "no_tracks")
@@ -194,7 +203,7 @@ class Intake:
 
         return self._ingested(event, gathered, self._write(write))
 
-    def _retag(self, event: Event) -> Answer:
+    def _retag(self, event: Event) -> _Taken:
         """Enqueue one file by its new tags; with titles it is an import like any other."""
         if event.titles:
             return self._ingest(event)
@@ -206,20 +215,20 @@ class Intake:
 
     def _ingested(
         self, event: Event, gathered: Gathered, outcomes: Sequence[TrackOutcome]
-    ) -> Answer:
+    ) -> _Taken:
         """Tell everybody who goes on from here, and count."""
         self._tell(gathered)
-        ids = sorted({one.item_id for one in outcomes if one.item_id is not None})
-        _LOG.info("enqueued", extra={"items": ids[:_MOST_SHOWN], "by": "webhook"})
+        ids = {one.item_id for one in outcomes if one.item_id is not None}
         effects = [outcome.effect for outcome in outcomes]
         steps = [outcome.by for outcome in outcomes]
-        return {
+        answer = {
             "status": "accepted",
             "event": event.name,
             "tracks": len(outcomes),
             **{str(effect): effects.count(effect) for effect in Effect},
             "resolved": {str(step): steps.count(step) for step in ResolvedBy},
         }
+        return _Taken(answer, sorted(ids))
 
     def _tell(self, gathered: Gathered) -> None:
         self._followers.wake()
@@ -227,7 +236,7 @@ class Intake:
         for file in places.values():
             self._followers.sub_scan(file.library, Path(file.audio.directory))
 
-    def _rename(self, event: Event) -> Answer:
+    def _rename(self, event: Event) -> _Taken:
         """Store which files were renamed, as they are called there; sidecars follow later."""
         if not event.renamed:
             return _ignored(event, "no_tracks")
@@ -237,9 +246,9 @@ class Intake:
         now = self._clock.now()
         self._write(lambda tx: rename_jobs.insert(tx, pairs, now=now))
         self._followers.ring()
-        return {"status": "accepted", "event": event.name, "files": len(pairs)}
+        return _Taken({"status": "accepted", "event": event.name, "files": len(pairs)})
 
-    def _delete_files(self, event: Event) -> Answer:
+    def _delete_files(self, event: Event) -> _Taken:
         """Drop what waits for files that were deleted with their artist or album."""
         if not event.files_deleted:
             return _ignored(event, "files_kept")
@@ -253,15 +262,15 @@ class Intake:
         orphaned = self._deletions.orphaned(place, album=album, until=until)
         now = self._clock.now()
         dropped = self._write(lambda tx: drop_targets(tx, orphaned, now=now)) if orphaned else 0
-        return {"status": "accepted", "event": event.name, "dropped": dropped}
+        return _Taken({"status": "accepted", "event": event.name, "dropped": dropped})
 
-    def _delete_titles(self, event: Event) -> Answer:
+    def _delete_titles(self, event: Event) -> _Taken:
         """Drop what waits under the names that are listed."""
         if not event.titles:
             return _ignored(event, "no_tracks")
         now = self._clock.now()
         dropped = self._write(lambda tx: drop_titles(tx, event.artist, event.titles, now=now))
-        return {"status": "accepted", "event": event.name, "dropped": dropped}
+        return _Taken({"status": "accepted", "event": event.name, "dropped": dropped})
 
     def _write(self, operation: "Callable[[Tx], T]") -> T:
         return self._db.write(operation, wait_s=WEBHOOK_WAIT_S)
@@ -269,16 +278,20 @@ class Intake:
     def _open_files(self, tx: "Tx") -> PayloadFiles:
         """Look at the disk through the roots of the start that are still registered."""
         known = libraries.all_libraries(tx)
+        grounds = self._grounds
+        if known != grounds.libraries:
+            grounds = self._grounds = self._grounds_of(known)
+        return PayloadFiles(grounds, enrich=self._rules.enrich)
+
+    def _grounds_of(self, known: "Sequence[Library]") -> Grounds:
         roots = [one.path for one in known if self._roots.get(one.id) == one.path]
-        return PayloadFiles(
-            roots, known, mappings=self._rules.path_mappings, enrich=self._rules.enrich
-        )
+        return Grounds(roots, known, mappings=self._rules.path_mappings)
 
     def _until(self) -> float:
         return time.monotonic() + self._rules.probe_s
 
-    def _log(self, event: Event, answer: Answer, seconds: float, client: str) -> None:
-        counts = {name: value for name, value in answer.items() if name != "event"}
+    def _log(self, event: Event, taken: _Taken, seconds: float, client: str) -> None:
+        counts = {name: value for name, value in taken.answer.items() if name != "event"}
         _LOG.info(
             "webhook",
             extra={
@@ -287,12 +300,13 @@ class Intake:
                 "ms": round(seconds * 1000),
                 **({"client": client} if client else {}),
                 **counts,
+                **({"items": taken.items[:_MOST_SHOWN]} if taken.items else {}),
             },
         )
 
 
-def _ignored(event: Event, reason: str) -> Answer:
-    return {"status": "ignored", "event": event.name, "reason": reason}
+def _ignored(event: Event, reason: str) -> _Taken:
+    return _Taken({"status": "ignored", "event": event.name, "reason": reason})
 
 
 def _shown(text: str) -> str:

@@ -76,20 +76,31 @@ class PlacedPath:
     exists: bool
 
 
+class Grounds:
+    """The roots that count and whose they are; many requests share them."""
+
+    def __init__(
+        self, roots: Sequence[Path], libraries: Sequence[Library], *, mappings: PathMappings
+    ) -> None:
+        self.libraries = list(libraries)
+        self.confinement = Confinement(roots, mappings)
+        self._innermost_first = sorted(libraries, key=lambda one: len(str(one.path)), reverse=True)
+
+    def owner(self, path: str) -> Library | None:
+        """Give the library a path belongs to: the one with the innermost root."""
+        place = Path(path)
+        for library in self._innermost_first:
+            if library.path == place or library.path in place.parents:
+                return library
+        return None
+
+
 class PayloadFiles:
     """Looks at files for one request, inside the roots that count for it."""
 
-    def __init__(
-        self,
-        roots: Sequence[Path],
-        libraries: Sequence[Library],
-        *,
-        mappings: PathMappings,
-        enrich: bool,
-    ) -> None:
-        self._confinement = Confinement(roots, mappings)
-        # The innermost first: a file belongs to the library with the innermost root.
-        self._libraries = sorted(libraries, key=lambda one: len(str(one.path)), reverse=True)
+    def __init__(self, grounds: Grounds, *, enrich: bool) -> None:
+        self._grounds = grounds
+        self._confinement = grounds.confinement.renewed()
         self._enrich = enrich
         self._indexes = DirectoryIndexes()
 
@@ -100,7 +111,7 @@ class PayloadFiles:
     def see(self, path: str) -> SeenFile | None:
         """Look at a path of the payload; None when it is not to be used."""
         audio = self._confinement.find(path)
-        library = self._owner(audio.path) if audio else None
+        library = self._grounds.owner(audio.path) if audio else None
         if audio is None or library is None:
             return None
         enrich = self._enrich if library.enrich is None else library.enrich
@@ -134,15 +145,8 @@ class PayloadFiles:
         expected = self._confinement.expect(path)
         if expected is None or device_of(Path(expected.root)) is None:
             return None
-        library = self._owner(expected.path)
+        library = self._grounds.owner(expected.path)
         return PlacedPath(library, expected.path, expected.exists) if library else None
-
-    def _owner(self, path: str) -> Library | None:
-        place = Path(path)
-        for library in self._libraries:
-            if library.path == place or library.path in place.parents:
-                return library
-        return None
 
     def _has_sidecar(self, directory: str, stem: str) -> bool | None:
         """Tell whether lyrics stand at a stem; None when its directory cannot be listed."""
