@@ -35,7 +35,9 @@ _SECRET_ENDINGS: Final = (
     *("_secret", "_password", "_cookie"),
 )
 _DEEPEST: Final = 8
-_MOST_NAMES: Final = 256
+_LONGEST_RECALLED: Final = 64
+_MOST_RECALLED: Final = 256
+"""The same few names and words are cleaned for line after line."""
 _LEAST_LONG: Final = 10_000
 """Below it, a number is too short for a secret, its sign included."""
 
@@ -53,7 +55,7 @@ class Redactor:
         self._forms: set[str] = set()
         self._lengths: dict[str, tuple[int, ...]] = {}
         self._heads: tuple[str, ...] = ()
-        self._names: dict[str, tuple[str, bool]] = {}
+        self._recalled: dict[str, str] = {}
 
     @property
     def known_forms(self) -> int:
@@ -69,7 +71,16 @@ class Redactor:
 
     def clean(self, text: str) -> str:
         """Give the text without registered secrets and without anything shaped like one."""
-        return _without_shapes(self.clean_values(text))
+        if len(text) > _LONGEST_RECALLED:
+            return _without_shapes(self.clean_values(text))
+        recalled = self._recalled
+        cleaned = recalled.get(text)
+        if cleaned is None:
+            cleaned = _without_shapes(self.clean_values(text))
+            if len(recalled) >= _MOST_RECALLED:
+                recalled.clear()
+            recalled[text] = cleaned
+        return cleaned
 
     def clean_values(self, text: str) -> str:
         """Give the text without registered secrets, however they are escaped in it."""
@@ -94,7 +105,7 @@ class Redactor:
             lengths = {*self._lengths.get(head, ()), len(form)}
             self._lengths[head] = tuple(sorted(lengths, reverse=True))
             self._heads = tuple(self._lengths)
-            self._names = {}  # whoever is cleaning a name puts it into the old one
+            self._recalled = {}  # whoever is cleaning a text just now puts it into the old one
 
     def _may_hold(self, text: str) -> bool:
         """Tell quickly of most texts that they hold no secret: nearly every line is such a one."""
@@ -113,22 +124,10 @@ class Redactor:
                         break
 
     def _plain_mapping(self, fields: Mapping[str, object], depth: int) -> dict[str, object]:
-        plain: dict[str, object] = {}
-        for name, value in list(fields.items()):
-            shown, is_secret = self._named(name)
-            plain[shown] = REDACTED if is_secret else self._plain(value, depth + 1)
-        return plain
-
-    def _named(self, name: object) -> tuple[str, bool]:
-        """Give the name of a field to show, and whether it says that its value is a secret."""
-        names = self._names
-        text = _text(name)
-        known = names.get(text)
-        if known is None:
-            known = self.clean(text), _names_a_secret(text)
-            if len(names) < _MOST_NAMES:
-                names[text] = known
-        return known
+        return {
+            self.clean(text): REDACTED if _names_a_secret(text) else self._plain(value, depth + 1)
+            for text, value in [(_text(name), value) for name, value in fields.items()]
+        }
 
     def _plain(self, value: object, depth: int) -> object:
         if type(value) is str:

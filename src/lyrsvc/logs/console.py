@@ -34,6 +34,8 @@ class Console(logging.Handler):
 
 def encodable(line: str, stream: TextIO) -> str:
     """Give the line with everything escaped that the stream's encoding does not know."""
+    if line.isascii():
+        return line
     encoding = encoding_of(stream)
     try:
         line.encode(encoding)

@@ -175,6 +175,7 @@ _UNSAFE: Final = "[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 _NOT_ASCII: Final = "[^\x00-\x7f]"
 _SECOND: Final = len("2026-01-31T14:05:06")
 _BARE: Final = r"[^\s\"=\\]+"
+_LONGEST_RECALLED: Final = 64
 _KEY_BREAKERS: Final = r"[\s\"=\\]"
 
 
@@ -209,10 +210,18 @@ def _value(value: object) -> str:
         return _number(value)
     if not isinstance(value, str):
         return json.dumps(value)
-    if re.fullmatch(_BARE, value) and escape_controls(value) == value:
-        return value
-    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    return _recalled(value) if len(value) <= _LONGEST_RECALLED else _shown(value)
+
+
+def _shown(text: str) -> str:
+    if re.fullmatch(_BARE, text) and escape_controls(text) == text:
+        return text
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escape_controls(quoted)}"'
+
+
+_recalled: Final = lru_cache(maxsize=256)(_shown)
+"""Most values are short and stand in many lines."""
 
 
 def _number(value: object) -> str:

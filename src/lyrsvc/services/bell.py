@@ -16,7 +16,7 @@ class Bell:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._rings = 0
-        self._ended = False
+        self._end = threading.Event()
 
     @property
     def rings(self) -> int:
@@ -26,7 +26,7 @@ class Bell:
     @property
     def ended(self) -> bool:
         """Tell whether it has rung for the last time."""
-        return self._ended
+        return self._end.is_set()
 
     def ring(self) -> None:
         """Wake everybody who waits; any thread may."""
@@ -37,19 +37,18 @@ class Bell:
     def end(self) -> None:
         """Wake everybody, and let nobody wait any more."""
         with self._changed:
-            self._ended = True
+            self._end.set()
             self._changed.notify_all()
 
     def wait(self, seen: int, seconds: float) -> None:
         """Wait until it rings once more than was ``seen``, or the time is over."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or self._rings != seen, max(0.0, seconds))
+            self._changed.wait_for(lambda: self.ended or self._rings != seen, max(0.0, seconds))
 
     def wait_for_end(self, seconds: float) -> None:
-        """Wait until it has rung for the last time, or the time is over."""
+        """Wait until it has rung for the last time, or the time is over; no other ring wakes."""
         if seconds > 0:
-            with self._changed:
-                self._changed.wait_for(lambda: self._ended, seconds)
+            self._end.wait(seconds)
 
 
 def work_on_rings(bell: Bell, clock: Clock, step: Callable[[], float]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from lyrsvc.logs.request_ids import new_request_id, serving
+from lyrsvc.web.client_line import ClientLine
 from lyrsvc.web.refusals import BROKEN, STOPPING, Refusal, send_refusal
 from lyrsvc.web.security_headers import STRICT_TRANSPORT
 
@@ -39,15 +40,17 @@ class AnswerWatch:
         self._app = app
         self._strict_transport = strict_transport
         self.cycle: RequestResponseCycle | None = None
+        self.line: ClientLine | None = None
         self.is_stream = False
         """Whether the answer is an event stream, which may stay silent for longer."""
+        self._has_length = False
         self._is_unframed = False
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401
         """Have the request answered, whatever the application does."""
 
         async def watched_send(message: Message) -> None:
-            await send(self._noted(scope, message))
+            await self._pass_on(self._noted(scope, message), send)
             if self.cycle is not None and self.cycle.disconnected and message.get("more_body"):
                 raise ConnectionResetError("the client went away")  # else a stream never ends
 
@@ -60,6 +63,15 @@ class AnswerWatch:
         except Exception as error:  # noqa: BLE001 - somebody waits for an answer
             await self._tell_of(error, send)
 
+    async def _pass_on(self, message: Message, send: Send) -> None:
+        """Send a part of the answer; a head whose body is to follow at once goes with it."""
+        line = self.line
+        if line is not None and message["type"] == "http.response.start" and self._has_length:
+            line.hold()
+        await send(message)
+        if line is not None and message["type"] == "http.response.body":
+            line.release()
+
     def _is_whole(self) -> bool:
         cycle = self.cycle
         return cycle is not None and not (cycle.more_body or cycle.waiting_for_100_continue)
@@ -71,7 +83,8 @@ class AnswerWatch:
         headers = list(message.get("headers", ()))
         names = {name.lower(): value for name, value in headers}
         self.is_stream = names.get(b"content-type", b"").startswith(_STREAM_TYPE)
-        self._is_unframed = scope["http_version"] == "1.0" and b"content-length" not in names
+        self._has_length = b"content-length" in names
+        self._is_unframed = scope["http_version"] == "1.0" and not self._has_length
         self._keep_unframed(message)
         if self.cycle is not None and self.cycle.more_body:
             self.cycle.keep_alive = False

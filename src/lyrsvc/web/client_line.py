@@ -24,6 +24,7 @@ class ClientLine(asyncio.Transport):
         self._inner = inner
         self._is_sending = is_sending
         self._clock = clock
+        self._held: list[bytes | bytearray | memoryview] | None = None
         self._written = 0
         self._left = 0
         self._progress_s = clock()
@@ -36,10 +37,24 @@ class ClientLine(asyncio.Transport):
         if self.is_closing():
             return
         self._written += len(data)
-        self._inner.write(data)
+        if self._held is not None:
+            self._held.append(data)
+        else:
+            self._inner.write(data)
+
+    def hold(self) -> None:
+        """Keep what is written until ``release``, so that it leaves in one piece."""
+        self._held = []
+
+    def release(self) -> None:
+        """Send what was kept, and whatever comes from now on at once."""
+        held, self._held = self._held, None
+        if held and not self.is_closing():
+            self._inner.write(b"".join(held))
 
     def close(self) -> None:
         """End the line; a client that still sends is heard out first."""
+        self.release()
         if self.is_closing():
             return
         if not self._is_sending():
@@ -52,6 +67,7 @@ class ClientLine(asyncio.Transport):
 
     def hang_up(self) -> None:
         """End the line without hearing the client out; what was written is still sent."""
+        self.release()
         self._inner.close()
 
     def abort(self) -> None:

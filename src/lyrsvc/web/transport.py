@@ -196,7 +196,7 @@ class HttpConnection(HttpToolsProtocol):
         watch = AnswerWatch(self._answered_by, strict_transport=self._is_strict())
         self.app = watch
         super().on_headers_complete()
-        watch.cycle = self.cycle
+        watch.cycle, watch.line = self.cycle, self._line
         self._watch = watch
 
     def on_body(self, body: bytes) -> None:
