@@ -96,6 +96,7 @@ def main(what: str, *words: str) -> None:
     except (Ended, OSError):
         pass
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may come while the last words are said
         print(rounds, flush=True)
         os._exit(0)
 

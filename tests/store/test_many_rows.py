@@ -49,11 +49,12 @@ def test_ids_that_were_set_aside_are_never_used_again(db, clock):
 
     def number(tx):
         first = add(tx, "a")
-        ids = list(tx.next_ids("libraries", 3))
+        ids, others = map(list, tx.next_ids(3, "libraries", "work_items"))
+        assert others == [1, 2, 3]
         assert ids == [first + 1, first + 2, first + 3]
         add_with(tx, ids)
         tx.run("DELETE FROM libraries WHERE id = :id", id=ids[-1])
-        return ids, list(tx.next_ids("libraries", 1)), add(tx, "b")
+        return ids, list(*tx.next_ids(1, "libraries")), add(tx, "b")
 
     ids, then, new = db.write(number)
 

@@ -169,7 +169,7 @@ class Keyring:
     def _find(self, raw: str, digest: str) -> ApiKey | None:
         if not is_managed_form(raw):
             return None
-        with self._db.read() as tx:
+        with self._db.glance() as tx:
             return api_keys.find(tx, digest=digest)
 
     def _is_static(self, digest: str) -> bool:

@@ -51,7 +51,7 @@ class ClaimDesk:
 
     def next_due_at(self) -> datetime | None:
         """Give the moment the next waiting item becomes due."""
-        with self._db.read() as tx:
+        with self._db.glance() as tx:
             return claims.next_due_at(tx)
 
     def claim(self, route: Route, slot: str) -> WorkItem | None:

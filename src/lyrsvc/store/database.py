@@ -118,6 +118,11 @@ class Database:
         self._refuse_after_fork()
         return self._readers.reading(deadline_s=deadline_s)
 
+    def glance(self) -> AbstractContextManager[Tx]:
+        """Open a block for a single statement, which sees one state by itself and costs less."""
+        self._refuse_after_fork()
+        return self._readers.reading(deadline_s=READ_DEADLINE_S, once=True)
+
     def check_reachable(self, *, wait_s: float = REACH_WAIT_S) -> None:
         """Raise unless the database answers, is not locked, and is the one at its location.
 

@@ -32,8 +32,11 @@ class Link(Protocol):
         """Tell whether another process waits to write; None when that cannot be known."""
         ...
 
-    def begin_reading(self, *, deadline_s: float | None) -> None:
-        """Start to read one state of the database, each statement within the deadline."""
+    def begin_reading(self, *, deadline_s: float | None, once: bool = False) -> None:
+        """Start to read one state of the database, each statement within the deadline.
+
+        What is asked ``once`` needs no transaction: a statement sees one state by itself.
+        """
         ...
 
     def commit(self) -> None:
@@ -72,8 +75,8 @@ class Link(Protocol):
         """Insert rows of bare values with as few statements as possible."""
         ...
 
-    def next_ids(self, table: str, count: int) -> Sequence[int]:
-        """Set ids of a table aside that no other row has or had."""
+    def next_ids(self, count: int, *tables: str) -> list[Sequence[int]]:
+        """Set so many ids of each table aside that no other row has or had."""
         ...
 
     def first(self, sql: str, params: Params) -> Row | None:

@@ -124,8 +124,7 @@ def insert(
 ) -> list[tuple[int, int]]:
     """Write items down, each with its target; give the ids of both, in their order."""
     moment = to_db(now)
-    item_ids = tx.next_ids("work_items", len(items))
-    target_ids = tx.next_ids("work_targets", len(targets))
+    item_ids, target_ids = tx.next_ids(len(items), "work_items", "work_targets")
     ids = list(zip(item_ids, target_ids, strict=True))
     tx.insert_rows(
         "work_items",

@@ -49,14 +49,14 @@ class ReaderPool:
         self._closed = False
 
     @contextmanager
-    def reading(self, *, deadline_s: float | None) -> Iterator[Tx]:
-        """Lend a connection for one block."""
+    def reading(self, *, deadline_s: float | None, once: bool = False) -> Iterator[Tx]:
+        """Lend a connection for one block, or for ``once`` a statement."""
         wait_s = TURN_WAIT_S if deadline_s is None else deadline_s
         turn = self._begin_turn(wait_s)
         try:
             link = self._take(wait_s)
             try:
-                link.begin_reading(deadline_s=deadline_s)
+                link.begin_reading(deadline_s=deadline_s, once=once)
                 tx = Tx(link)
                 try:
                     yield tx

@@ -45,7 +45,8 @@ def ensure(tx: "Tx", library_id: int, rel_paths: Iterable[str], *, now: datetime
     missing = sorted(hashes.keys() - ids.keys())  # what a directory lies in sorts before it
     moment = to_db(now)
     rows: list[tuple[Any, ...]] = []
-    for path, dir_id in zip(missing, tx.next_ids("scan_dirs", len(missing)), strict=True):
+    (new_ids,) = tx.next_ids(len(missing), "scan_dirs")
+    for path, dir_id in zip(missing, new_ids, strict=True):
         above, _, name = path.rpartition("/")
         ids[path] = dir_id
         parent = ids[above] if path else None

@@ -34,6 +34,7 @@ PORTIONS: Final = (64, 32, 16, 8, 4, 3, 2, 1)
 READ_ONLY: Final = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 
+_NEVER: Final = threading.Event()
 _UNESCAPED: Final = frozenset(
     b"/-._~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
@@ -143,11 +144,12 @@ class SqliteLink:
         """Tell whether another process waits to write; None when that cannot be known."""
         return self._turnstile.is_wanted()
 
-    def begin_reading(self, *, deadline_s: float | None) -> None:
+    def begin_reading(self, *, deadline_s: float | None, once: bool = False) -> None:
         """Open a snapshot; it is taken by the first statement."""
         if deadline_s != self._deadline_s:
             self._set_deadline(deadline_s)
-        self._execute("BEGIN")
+        if not once:
+            self._execute("BEGIN")
 
     def commit(self) -> None:
         """Commit; a transaction that cannot be committed is rolled back."""
@@ -212,12 +214,11 @@ class SqliteLink:
                     self._raise(error)
                 at += portion
 
-    def next_ids(self, table: str, count: int) -> range:
+    def next_ids(self, count: int, *tables: str) -> "list[Sequence[int]]":
         """Count on from the largest id ever given; whoever uses them moves that on."""
-        sql = "SELECT seq FROM sqlite_sequence WHERE name = :table"
-        found = self.tuples(sql, {"table": table})
-        first = 1 + (found[0][0] if found else 0)
-        return range(first, first + count)
+        given = dict(self.tuples("SELECT name, seq FROM sqlite_sequence", {}))
+        firsts = [1 + given.get(table, 0) for table in tables]
+        return [range(first, first + count) for first in firsts]
 
     def first(self, sql: str, params: "Params") -> "Row | None":
         """Step once; SQLite has made all changes of a RETURNING by then."""
@@ -323,7 +324,7 @@ class SqliteLink:
 
 
 def _nap() -> bool:
-    return not threading.Event().wait(LOCK_PAUSE_S)
+    return not _NEVER.wait(LOCK_PAUSE_S)
 
 
 @lru_cache(maxsize=64)

@@ -36,9 +36,9 @@ class Tx:
         """
         self._link.insert_rows(table, columns, rows)
 
-    def next_ids(self, table: str, count: int) -> Sequence[int]:
-        """Set ids aside for rows that are about to be inserted with them."""
-        return self._link.next_ids(table, count)
+    def next_ids(self, count: int, *tables: str) -> list[Sequence[int]]:
+        """Set so many ids of each table aside for rows that are about to be inserted with them."""
+        return self._link.next_ids(count, *tables)
 
     def first(self, sql: str, /, **params: Any) -> "Row | None":  # noqa: ANN401 - as above
         """Give the first row, or None; the rest of an UPDATE … RETURNING is still done."""

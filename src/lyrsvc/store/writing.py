@@ -87,18 +87,24 @@ class Pending(Generic[T]):
             raise self._error
         return cast("T", self._value)
 
-    def _perform(self, link: "Link") -> None:
-        """Run the operation behind its own mark; whatever it raises belongs to its caller."""
+    def _perform(self, link: "Link", *, marked: bool) -> None:
+        """Run the operation, behind a mark if there are others before it that are to stay.
+
+        Whatever it raises belongs to its caller.
+        """
         tx = Tx(link)
         try:
-            link.set_mark()
+            if marked:
+                link.set_mark()
             self._value = self._operation(tx)
             tx.end()
-            link.release_mark()
+            if marked:
+                link.release_mark()
         except BaseException as error:  # noqa: BLE001 - the caller gets whatever it raised
             self._error = error
             tx.end()
-            link.undo_to_mark()
+            if marked:
+                link.undo_to_mark()
 
     def _answer(self, error: BaseException | None = None) -> None:
         if self._error is None:
@@ -229,10 +235,14 @@ class Writer:
             pending = self._take(urgent_only=urgent_only)
             if pending is None:
                 break
+            pending._perform(link, marked=bool(batch))
             batch.append(pending)
-            pending._perform(link)
             if pending._error is not None and not link.in_transaction:
                 raise StorageFailed("the transaction was lost; try again") from pending._error
+            if pending._error is not None and len(batch) == 1:
+                link.rollback()
+                pending._answer()
+                return
             # Bulk work must not hold back the answers of urgent operations.
             urgent_only = urgent_only or not pending._bulk
             if time.monotonic() - began >= (URGENT_BATCH_S if urgent_only else BULK_BATCH_S):
