@@ -1,6 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lyrsvc.core.credits import (
+    PLACEHOLDERS,
     credited_names,
     identity_artist,
     is_placeholder,
@@ -12,6 +15,7 @@ from lyrsvc.core.credits import (
     split_names,
 )
 from lyrsvc.core.recording import Recording
+from lyrsvc.core.wording import words_of
 
 
 def recording(artist="", album_artist="", artists=()):
@@ -28,6 +32,13 @@ def recording(artist="", album_artist="", artists=()):
 )
 def test_a_placeholder_stands_for_nobody(artist):
     assert is_placeholder(artist)
+
+
+@given(st.text("aAnNcCsStToOvV 12", max_size=12) | st.sampled_from(sorted(PLACEHOLDERS)))
+def test_a_name_of_plain_letters_is_judged_as_by_its_words(artist):
+    words = words_of(artist)
+    judged = words.is_blank or " ".join(words.spelled) in PLACEHOLDERS
+    assert is_placeholder(f" {artist} ") == is_placeholder(artist.upper()) == judged
 
 
 @pytest.mark.parametrize("artist", ["!!!", "The Unknown", "Vast", "Outcast", "?"])

@@ -95,6 +95,50 @@ def test_a_failing_operation_leaves_no_trace_and_spoils_no_other(db, gate):
     assert names(db) == ["a", "b"]
 
 
+def test_a_failing_operation_that_is_the_first_of_many_spoils_no_other(db, gate):
+    def half(tx):
+        remember("half")(tx)
+        raise KeyError("the caller's own mistake")
+
+    holding = db.submit(gate)
+    gate.reached.wait(20)
+    failing, after, again = db.submit(half), db.submit(remember("a")), db.submit(remember("b"))
+    gate.open.set()
+
+    holding.result()
+    with pytest.raises(KeyError, match="the caller's own mistake"):
+        failing.result()
+    assert (after.result(), again.result()) == (1, 1)
+    assert names(db) == ["a", "b"]
+
+
+@pytest.mark.parametrize("step", ["rollback", "undo_to_mark"])
+def test_a_disk_that_fails_while_an_operation_is_undone_leaves_nobody_waiting(
+    db, gate, monkeypatch, step
+):
+    def fail(*_):
+        raise StorageFailed("the disk answers with errors")
+
+    def half(tx):
+        remember("half")(tx)
+        monkeypatch.setattr(SqliteLink, step, fail)
+        raise KeyError("the caller's own mistake")
+
+    before = [remember("a")] if step == "undo_to_mark" else []
+    holding = db.submit(gate)
+    gate.reached.wait(20)
+    asked = [db.submit(each) for each in (*before, half)]
+    gate.open.set()
+
+    holding.result()
+    for one in asked:
+        with pytest.raises((KeyError, StorageFailed)):
+            one.result()
+    monkeypatch.undo()
+    db.write(remember("b"))
+    assert names(db) == ["b"]
+
+
 def test_a_mistake_in_a_statement_reaches_its_caller_and_spoils_no_other(db):
     with pytest.raises(Exception, match="no such table"):
         db.write(lambda tx: tx.run("INSERT INTO nowhere VALUES (1)"))

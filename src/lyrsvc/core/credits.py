@@ -126,6 +126,9 @@ def credited_names(recording: Recording) -> tuple[str, ...]:
 
 def is_placeholder(artist: str) -> bool:
     """Tell whether a credit stands for nobody in particular."""
+    letters = artist.replace(" ", "")
+    if letters.isascii() and letters.isalnum():  # most names are their own words
+        return " ".join(artist.lower().split()) in PLACEHOLDERS
     words = words_of(artist)
     return words.is_blank or " ".join(words.spelled) in PLACEHOLDERS
 

@@ -235,8 +235,8 @@ class Writer:
             pending = self._take(urgent_only=urgent_only)
             if pending is None:
                 break
-            pending._perform(link, marked=bool(batch))
             batch.append(pending)
+            pending._perform(link, marked=len(batch) > 1)
             if pending._error is not None and not link.in_transaction:
                 raise StorageFailed("the transaction was lost; try again") from pending._error
             if pending._error is not None and len(batch) == 1:
