@@ -126,7 +126,7 @@ class Redactor:
     def _plain_mapping(self, fields: Mapping[str, object], depth: int) -> dict[str, object]:
         return {
             self.clean(text): REDACTED if _names_a_secret(text) else self._plain(value, depth + 1)
-            for text, value in [(_text(name), value) for name, value in fields.items()]
+            for text, value in [(_text(name), value) for name, value in list(fields.items())]
         }
 
     def _plain(self, value: object, depth: int) -> object:

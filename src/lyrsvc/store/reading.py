@@ -50,7 +50,7 @@ class ReaderPool:
 
     @contextmanager
     def reading(self, *, deadline_s: float | None, once: bool = False) -> Iterator[Tx]:
-        """Lend a connection for one block, or for ``once`` a statement."""
+        """Lend a connection for one block; one that asks only ``once`` needs no transaction."""
         wait_s = TURN_WAIT_S if deadline_s is None else deadline_s
         turn = self._begin_turn(wait_s)
         try:

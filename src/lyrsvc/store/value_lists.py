@@ -20,15 +20,19 @@ def questions(sql: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, 
     for at in range(0, len(rows), MOST):
         portion = rows[at : at + MOST]
         size = max(_LEAST, 1 << (len(portion) - 1).bit_length())
-        filled, names = _filled(sql, size, len(portion[0]))
+        width = len(portion[0])
         values = [value for row in portion for value in row]
         values += portion[-1] * (size - len(portion))
-        yield filled, dict(zip(names, values, strict=True))
+        yield _filled(sql, size, width), dict(zip(_names(size * width), values, strict=True))
 
 
 @lru_cache(maxsize=64)
-def _filled(sql: str, rows: int, width: int) -> tuple[str, tuple[str, ...]]:
-    names = tuple(f"v{number}" for number in range(rows * width))
-    marks = [f":{name}" for name in names]
+def _filled(sql: str, rows: int, width: int) -> str:
+    marks = [f":{name}" for name in _names(rows * width)]
     portions = (", ".join(marks[at : at + width]) for at in range(0, len(marks), width))
-    return sql.replace(WANTED, ", ".join(f"({each})" for each in portions)), names
+    return sql.replace(WANTED, ", ".join(f"({each})" for each in portions))
+
+
+@lru_cache(maxsize=32)
+def _names(count: int) -> tuple[str, ...]:
+    return tuple(f"v{number}" for number in range(count))
