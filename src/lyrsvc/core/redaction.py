@@ -124,21 +124,24 @@ class Redactor:
                         break
 
     def _plain_mapping(self, fields: Mapping[str, object], depth: int) -> dict[str, object]:
-        return {
-            self.clean(text): REDACTED if _names_a_secret(text) else self._plain(value, depth + 1)
-            for text, value in [(_text(name), value) for name, value in list(fields.items())]
-        }
+        plain: dict[str, object] = {}
+        for name, value in list(fields.items()):
+            text = name if type(name) is str else _text(name)
+            shown = REDACTED if _names_a_secret(text) else self._plain(value, depth + 1)
+            plain[self.clean(text)] = shown
+        return plain
 
     def _plain(self, value: object, depth: int) -> object:
         if type(value) is str:
             return self.clean(value)
-        if value is None or isinstance(value, bool) or _is_short_number(value):
+        if type(value) is int and -_LEAST_LONG < value < _LEAST_LONG:
+            return value
+        if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int | float):
             return self._plain_number(value)
-        if isinstance(value, str | bytes | bytearray):
-            return self.clean(_text(value))
-        if isinstance(value, Mapping | Sequence | AbstractSet):
+        is_text = isinstance(value, str | bytes | bytearray)
+        if not is_text and isinstance(value, Mapping | Sequence | AbstractSet):
             return self._plain_group(value, depth)
         return self.clean(_text(value))
 
@@ -155,10 +158,6 @@ class Redactor:
         # Infinity, a nameless huge number and enumeration names are shown as text.
         is_plain = math.isfinite(value) if isinstance(value, float) else text[-1:].isdigit()
         return value if is_plain and hidden == text else hidden
-
-
-def _is_short_number(value: object) -> bool:
-    return type(value) is int and -_LEAST_LONG < value < _LEAST_LONG
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -79,16 +79,18 @@ class LineFormat(logging.Formatter, ABC):
         return self._redactor.clean(message)
 
     def _fields(self, record: logging.LogRecord) -> dict[str, object]:
-        given = {name: value for name, value in vars(record).items() if name not in _NOT_FIELDS}
-        fields = {**given, **_mapping(getattr(record, "fields", None))}
+        fields = {name: value for name, value in vars(record).items() if name not in _NOT_FIELDS}
+        if (more := getattr(record, "fields", None)) is not None:
+            fields |= _mapping(more)
         if not fields.get("request_id"):
             fields.pop("request_id", None)
             if request_id := current_request_id():
                 fields["request_id"] = request_id
         if record.stack_info:
             fields["stack"] = record.stack_info
-        clean = self._redactor.clean_fields(fields)
-        named = {f"{name}_" if name in _OWN_NAMES else name: one for name, one in clean.items()}
+        named = self._redactor.clean_fields(fields)
+        if not _OWN_NAMES.isdisjoint(named):
+            named = {f"{key}_" if key in _OWN_NAMES else key: one for key, one in named.items()}
         if record.exc_info and record.exc_info[1]:
             named["exc"] = self._redactor.clean(self.formatException(record.exc_info))
         return named
@@ -107,7 +109,7 @@ class TextFormat(LineFormat):
             f"{second}.{thousandths:03}{zone} {level_name(record.levelno).upper():<5} "
             f"{escape_controls(record.name)} {escape_controls(message)}"
         )
-        pairs = (f" {_key(name)}={_value(one)}" for name, one in _flat(fields.items()))
+        pairs = [f" {_key(name)}={_value(one)}" for name, one in _flat(fields.items())]
         return self._redactor.clean_values(head + "".join(pairs))
 
 
@@ -183,12 +185,14 @@ def _mapping(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
-def _flat(items: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
+def _flat(items: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
+    flat: list[tuple[str, object]] = []
     for name, value in items:
         if isinstance(value, dict):
-            yield from ((f"{name}.{inner}", one) for inner, one in _flat(value.items()))
+            flat += [(f"{name}.{inner}", one) for inner, one in _flat(value.items())]
         else:
-            yield name, value
+            flat.append((name, value))
+    return flat
 
 
 @lru_cache(maxsize=4)
@@ -204,6 +208,8 @@ def _key(name: str) -> str:
 
 
 def _value(value: object) -> str:
+    if type(value) is str:
+        return _recalled(value) if len(value) <= _LONGEST_RECALLED else _shown(value)
     if isinstance(value, list):
         value = ",".join(one if isinstance(one, str) else _number(one) for one in value)
     if type(value) is int or type(value) is float:
