@@ -48,6 +48,16 @@ STATUSES = {
 }
 
 
+def test_the_worker_is_woken_also_when_nobody_comes_back_for_the_answer(desk, db):
+    begun = desk.intake.begin(json.dumps(body("download_new", desk.root)).encode())
+    db.write(lambda _tx: None)  # whatever was handed over before is durable
+    assert begun.pending.is_durable
+    assert desk.woken == 1
+    assert len(desk.items()) == 3
+    assert counts(begun.finish()) == (3, 0, 0, 0)
+    assert desk.woken == 1
+
+
 @pytest.mark.spec("H-01", "H-05")
 @pytest.mark.parametrize("name", sorted(path.stem for path in BODIES.glob("*.json")))
 def test_every_event_the_manager_sends_is_answered(desk, name):

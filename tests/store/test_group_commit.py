@@ -10,7 +10,7 @@ from lyrsvc.core.errors import StorageFailed, StoreBusy, StoreError
 from lyrsvc.store import writing
 from lyrsvc.store.database import Database
 from lyrsvc.store.sqlite_link import SqliteLink
-from lyrsvc.store.writing import GAP_S, LONG_S, URGENT_BATCH_S, YIELD_S, Writer
+from lyrsvc.store.writing import LONG_S, URGENT_BATCH_S
 
 HOLD = """
 import apsw
@@ -409,29 +409,93 @@ def test_urgent_work_does_not_wait_for_others_to_come_in(db, monkeypatch):
     assert not db.is_wanted
 
 
+def bulk_rests_s(db):
+    """Do one piece of bulk work; tell how long the next one has to wait."""
+    db.submit(busily, bulk=True, wait_s=60).result()
+    db.write(lambda _tx: None)  # its turn comes when the rest has been decided on
+    return db._writer._bulk_rests_until_s - time.monotonic()
+
+
 def test_bulk_work_leaves_the_lock_free_while_others_come_again_and_again(db, monkeypatch):
-    pauses = []
     comes_and_goes = itertools.cycle([True, False])
     monkeypatch.setattr(writing, "PRESSED_S", 30.0)  # however slow this machine is
+    monkeypatch.setattr(writing, "TIMES_FREE", 1000.0)
+    monkeypatch.setattr(writing, "YIELD_S", 5.0)
     monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: False)
-    monkeypatch.setattr(
-        Writer, "_pause", lambda _writer, seconds: pauses.append(seconds) or bool(_writer._urgent)
-    )
-
-    def work():
-        pauses.clear()
-        for _ in range(3):
-            db.submit(busily, bulk=True, wait_s=30).result()
-        db.write(remember(f"done {len(names(db))}"))  # its turn comes after the last pause
-        return [seconds for seconds in pauses if seconds > GAP_S]
-
-    assert work() == []
+    assert bulk_rests_s(db) < 0
     monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: next(comes_and_goes))
-    assert len(work()) == 3
-    assert all(2 * LONG_S < seconds <= YIELD_S for seconds in pauses if seconds > GAP_S)
+    assert 0 < bulk_rests_s(db) <= 5
+    assert 0 < bulk_rests_s(db) <= 5
     monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: False)
     monkeypatch.setattr(writing, "PRESSED_S", 0.0)
-    assert work() == []
+    assert bulk_rests_s(db) < 0
+
+
+def test_bulk_work_that_kept_urgent_work_waiting_rests_and_urgent_work_does_not(
+    db, gate, monkeypatch
+):
+    monkeypatch.setattr(writing, "BULK_BATCH_S", 60.0)
+    monkeypatch.setattr(writing, "PRESSED_S", 60.0)
+    monkeypatch.setattr(writing, "TIMES_FREE", 1000.0)
+    monkeypatch.setattr(writing, "YIELD_S", 1.0)
+    monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: False)
+    done = []
+    bulk = db.submit(gate, bulk=True, wait_s=60)
+    assert gate.reached.wait(20)
+    urgent = db.submit(remember("urgent"), wait_s=60)
+    gate.open.set()
+    assert (bulk.result(), urgent.result()) == (None, 1)
+    began = time.monotonic()
+    more = db.submit(lambda _tx: done.append("bulk"), bulk=True, wait_s=60)
+    db.write(lambda _tx: done.append("urgent"))
+    more.result()
+    assert done == ["urgent", "bulk"]
+    assert time.monotonic() - began > 0.5
+
+
+def test_closing_does_not_wait_until_bulk_work_has_rested(db, monkeypatch):
+    monkeypatch.setattr(writing, "PRESSED_S", 60.0)
+    monkeypatch.setattr(writing, "TIMES_FREE", 1e9)
+    monkeypatch.setattr(writing, "YIELD_S", 600.0)
+    comes_and_goes = itertools.cycle([True, False])
+    monkeypatch.setattr(SqliteLink, "is_wanted", lambda _link: next(comes_and_goes))
+    assert bulk_rests_s(db) > 60
+    more = db.submit(remember("more"), bulk=True, wait_s=600)
+    began = time.monotonic()
+    db.close()
+    assert more.result() == 1
+    assert time.monotonic() - began < 60
+
+
+def test_whoever_listens_is_told_once_after_the_commit_or_at_once(db, gate):
+    told = []
+    holder = db.submit(gate)
+    assert gate.reached.wait(20)
+    pending = db.submit(remember("a"))
+    failing = db.submit(lambda tx: tx.run("nonsense"))
+    for one in (pending, failing):
+        one.then(lambda one=one: told.append((one, one.is_answered)))
+    assert told == []
+    assert not pending.is_answered
+    gate.open.set()
+    holder.result()
+    assert pending.result() == 1
+    with pytest.raises(Exception, match="nonsense"):
+        failing.result()
+    assert told == [(pending, True), (failing, True)]
+    assert (pending.is_durable, failing.is_durable) == (True, False)
+    pending.then(lambda: told.append("late"))
+    assert told[2:] == ["late"]
+    assert names(db) == ["a"]
+
+
+def test_nobody_who_listens_at_the_last_moment_is_forgotten_or_told_twice(db):
+    told = []
+    for number in range(300):
+        pending = db.submit(lambda _tx: None)
+        pending.then(lambda number=number: told.append(number))
+        pending.result()
+    assert told == list(range(300))
 
 
 def test_each_operation_waits_for_another_process_as_long_as_it_said(db, path, other_process):

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from lyrsvc.web import room_threads
 from lyrsvc.web.room_threads import RoomThreads
 from served import wait_until
 from web_face import run_apart
@@ -165,6 +166,61 @@ def test_a_closed_room_ends_its_threads_and_drops_what_waits(room):
         assert await asyncio.gather(*busy) == [True] * 4
 
     run_apart(scene())
+
+
+def test_a_room_that_computes_keeps_to_its_usual_thread_however_many_wait(monkeypatch):
+    monkeypatch.setattr(room_threads, "HELD_UP_S", 60.0)  # however slow this machine is
+    room = RoomThreads("room", 4, usual=1)
+
+    async def scene() -> None:
+        threads = await asyncio.gather(*(room.run(me) for _ in range(200)))
+        assert len(set(threads)) == len(room) == 1
+
+    run_apart(scene())
+    room.close()
+
+
+def test_a_room_whose_threads_are_held_up_opens_more_until_it_is_full(monkeypatch):
+    monkeypatch.setattr(room_threads, "HELD_UP_S", 0.01)
+    room = RoomThreads("room", 4, usual=1)
+    free = threading.Event()
+
+    async def scene() -> None:
+        assert len(await crowd(room, 4)) == 4  # each waits for all the others
+        held = [asyncio.ensure_future(room.run(free.wait, 20)) for _ in range(4)]
+        late = asyncio.ensure_future(room.run(me))
+        await asyncio.sleep(0.1)
+        assert not late.done()
+        free.set()
+        assert await asyncio.gather(*held) == [True] * 4
+        assert await late
+        assert len(room) == 4
+
+    run_apart(scene())
+    room.close()
+
+
+def test_a_room_looks_after_those_that_wait_in_every_loop(monkeypatch):
+    monkeypatch.setattr(room_threads, "HELD_UP_S", 0.01)
+    room = RoomThreads("room", 2, usual=1)
+    free = threading.Event()
+
+    async def soon_over() -> None:
+        late = asyncio.ensure_future(room.run(me))
+        await asyncio.sleep(0)
+        late.cancel()  # and with this loop whoever would have looked
+
+    async def scene() -> None:
+        held = asyncio.ensure_future(room.run(free.wait, 20))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(run_apart, soon_over())
+        assert await asyncio.wait_for(room.run(me), 20)
+        assert not held.done()
+        free.set()
+        await held
+
+    run_apart(scene())
+    room.close()
 
 
 def test_where_the_system_has_no_more_threads_those_that_are_there_do_the_work(room, monkeypatch):

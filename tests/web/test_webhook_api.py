@@ -1,11 +1,18 @@
 """The webhook over HTTP: bad bodies, a database that is busy, and what a log line says."""
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
+import apsw
 import pytest
 
-from lyrsvc.core.errors import StoreBusy
+from lyrsvc.core.errors import StorageFailed, StoreBusy
 from lyrsvc.logs.request_ids import current_request_id
+from lyrsvc.services import intake
+from lyrsvc.store.sqlite_link import SqliteLink
+from lyrsvc.web.route import Room
+from served import wait_until
 from service_runs import House
 
 NOWHERE = "http://127.0.0.1:9"
@@ -82,11 +89,68 @@ def test_a_database_that_stays_busy_asks_the_sender_to_come_again(run, lidarr, m
     def busy(*_args, **_more):
         raise StoreBusy("held by another process")
 
-    monkeypatch.setattr(run.service.intake, "accept", busy)
+    monkeypatch.setattr(run.service.intake, "begin", busy)
     answer = lidarr.post(HOOK, ALBUM)
     assert (answer.status, answer.json["error"]) == (503, "unavailable")
     assert answer.header("retry-after") == "30"
     assert "held" not in answer.text
+
+
+@contextmanager
+def held(run):
+    """Keep everybody else from writing."""
+    connection = apsw.Connection(run.service.db.location)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close(force=True)
+
+
+def test_a_database_that_is_held_for_too_long_asks_the_sender_to_come_again(
+    run, lidarr, monkeypatch
+):
+    monkeypatch.setattr(intake, "WEBHOOK_WAIT_S", 0.3)
+    with held(run):
+        answer = lidarr.post(HOOK, ALBUM)
+        assert (answer.status, answer.json["error"]) == (503, "unavailable")
+        assert answer.header("retry-after") == "30"
+    assert lidarr.post(HOOK, ALBUM).json["enqueued"] == 2
+    assert len(run.rows("SELECT * FROM work_items")) == 2
+
+
+def test_a_crowd_waits_for_the_database_without_a_thread_each(run, lidarr, monkeypatch):
+    monkeypatch.setattr(intake, "WEBHOOK_WAIT_S", 60.0)
+    crowd = 3 * Room.WEBHOOK.value.most
+    events = [{**ALBUM, "artist": {"name": f"Quillon Marsh {number}"}} for number in range(crowd)]
+    begun = []
+    begin = run.service.intake.begin
+    monkeypatch.setattr(
+        run.service.intake, "begin", lambda *a, **k: begun.append(begin(*a, **k)) or begun[-1]
+    )
+    with ThreadPoolExecutor(crowd) as senders:
+        with held(run):
+            answers = [senders.submit(lidarr.post, HOOK, event) for event in events]
+            wait_until(lambda: len(begun) == crowd, "all of them wait for the database")
+            room = lidarr.app._switchboard._rooms[Room.WEBHOOK]
+            wait_until(lambda: len(room) == len(room._idle), "no thread waits with them")
+            assert len(room) <= Room.WEBHOOK.value.most
+            assert not any(answer.done() for answer in answers)
+            assert lidarr.get("/healthz").status == 200
+        assert [answer.result().json["enqueued"] for answer in answers] == [2] * crowd
+    assert len(run.rows("SELECT * FROM work_items")) == 2 * crowd
+
+
+def test_a_disk_that_fails_at_the_commit_is_no_answer_of_success(run, lidarr, monkeypatch):
+    def fail(_link):
+        raise StorageFailed("the disk of the database answers with errors")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SqliteLink, "commit", fail)
+        answer = lidarr.post(HOOK, ALBUM)
+    assert (answer.status, answer.json["error"]) == (503, "unavailable")
+    assert run.rows("SELECT * FROM work_items") == []
+    assert lidarr.post(HOOK, ALBUM).json["enqueued"] == 2
 
 
 class Overhearing(logging.Handler):

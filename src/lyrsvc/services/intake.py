@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lyrsvc.core.library import Library
     from lyrsvc.services.enqueueing import Terms
     from lyrsvc.store.database import Database, Tx
+    from lyrsvc.store.writing import Pending
 
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -61,7 +62,7 @@ class IntakeRules:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Followers:
-    """Who is told after a request was written down; each only takes note of it.
+    """Who is told after a request was written down; each only takes note of it, and never fails.
 
     ``wake`` the worker, ``sub_scan`` a directory with files the inventory does not know,
     ``ring`` for the step that lets sidecars follow renamed files. ``heard`` is told event and
@@ -82,11 +83,29 @@ class Asked:
     is_new: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An event that has been looked into; ``pending`` is what of it is still to be durable.
+
+    ``finish`` waits for that, tells everybody who goes on from there, and gives the answer.
+    """
+
+    finish: Callable[[], Answer]
+    pending: "Pending[Any] | None"
+
+
 class _Taken(NamedTuple):
     """What became of an event: the answer to it, and the items it concerns, for the log."""
 
     answer: Answer
     items: Sequence[int] = ()
+
+
+class _Writing(NamedTuple):
+    """An event on its way into the database, and what has come of it once it is there."""
+
+    pending: "Pending[Any]"
+    when_durable: Callable[[], _Taken]
 
 
 class Intake:
@@ -109,7 +128,7 @@ class Intake:
         probes = Probes(threads=rules.probe_threads)
         self._facts = FactFinder(db, probes, open_files=self._open_files)
         self._deletions = Deletions(db, probes)
-        self._actions: Mapping[EventKind, Callable[[Event], _Taken]] = {
+        self._actions: Mapping[EventKind, Callable[[Event], _Taken | _Writing]] = {
             EventKind.TEST: self._test,
             EventKind.DOWNLOAD: self._ingest,
             EventKind.RETAG: self._retag,
@@ -131,12 +150,21 @@ class Intake:
         Raises ``InvalidPayload`` for a body that is none, and ``StoreError`` when nothing
         could be written; the sender may then send it again.
         """
+        return self.begin(body, client=client).finish()
+
+    def begin(self, body: bytes, *, client: str = "") -> "Begun":
+        """Do what an event asks for, but do not wait until it is durable."""
         began = self._clock.monotonic()
         event = read_event(body)
         taken = self._actions[event.kind](event)
-        self._followers.heard(event.name, event.instance)
-        self._log(event, taken, self._clock.monotonic() - began, client)
-        return taken.answer
+
+        def finish() -> Answer:
+            done = taken if isinstance(taken, _Taken) else taken.when_durable()
+            self._followers.heard(event.name, event.instance)
+            self._log(event, done, self._clock.monotonic() - began, client)
+            return done.answer
+
+        return Begun(finish, None if isinstance(taken, _Taken) else taken.pending)
 
     def ask(self, *, artist: str, title: str, album: str, path: str, by: str) -> Asked:
         """Enqueue one track that somebody asks for; a path must be a file inside a root.
@@ -169,7 +197,8 @@ class Intake:
             return Asked(outcome.item_id, is_new=outcome.item_id > newest)
 
         asked = self._write(write)
-        self._tell(gathered)
+        self._followers.wake()
+        self._announce(gathered)
         return asked
 
     def roots(self) -> tuple[Path, ...]:
@@ -179,7 +208,7 @@ class Intake:
     def _test(self, event: Event) -> _Taken:
         return _Taken({"status": "ok", "event": event.name})
 
-    def _ingest(self, event: Event) -> _Taken:
+    def _ingest(self, event: Event) -> _Taken | _Writing:
         """Enqueue every track; what an upgrade has replaced leaves the queue with it."""
         if not event.titles:
             return _ignored(event, "no_tracks")
@@ -201,9 +230,15 @@ class Intake:
                 tally.write(tx, now=terms.now)
             return outcomes
 
-        return self._ingested(event, gathered, self._write(write))
+        def wake() -> None:
+            if pending.is_durable:
+                self._followers.wake()
 
-    def _retag(self, event: Event) -> _Taken:
+        pending = self._db.submit(write, wait_s=WEBHOOK_WAIT_S)
+        pending.then(wake)  # also when nobody comes back for the answer
+        return _Writing(pending, lambda: self._ingested(event, gathered, pending.result()))
+
+    def _retag(self, event: Event) -> _Taken | _Writing:
         """Enqueue one file by its new tags; with titles it is an import like any other."""
         if event.titles:
             return self._ingest(event)
@@ -211,13 +246,14 @@ class Intake:
         gathered = self._facts.gather(payload, until=self._until())
         terms = self._terms(self._clock.now())
         outcome = self._write(lambda tx: write_retag(tx, gathered.tracks[0], terms))
+        self._followers.wake()
         return self._ingested(event, gathered, [outcome])
 
     def _ingested(
         self, event: Event, gathered: Gathered, outcomes: Sequence[TrackOutcome]
     ) -> _Taken:
-        """Tell everybody who goes on from here, and count."""
-        self._tell(gathered)
+        """Have unknown directories looked at, and count."""
+        self._announce(gathered)
         ids = {one.item_id for one in outcomes if one.item_id is not None}
         effects = [outcome.effect for outcome in outcomes]
         steps = [outcome.by for outcome in outcomes]
@@ -230,8 +266,7 @@ class Intake:
         }
         return _Taken(answer, sorted(ids))
 
-    def _tell(self, gathered: Gathered) -> None:
-        self._followers.wake()
+    def _announce(self, gathered: Gathered) -> None:
         places = {(file.library.id, file.audio.directory): file for file in gathered.unknown}
         for file in places.values():
             self._followers.sub_scan(file.library, Path(file.audio.directory))

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
@@ -54,6 +55,8 @@ class Pending(Generic[T]):
         "_bulk",
         "_error",
         "_expires",
+        "_is_answered",
+        "_listeners",
         "_operation",
         "_value",
         "_writer",
@@ -71,6 +74,32 @@ class Pending(Generic[T]):
         self._error: BaseException | None = None
         self._answered = threading.Lock()
         self._answered.acquire()  # released by the answer
+        self._is_answered = False
+        self._listeners: deque[Callable[[], None]] = deque()
+
+    @property
+    def is_answered(self) -> bool:
+        """Tell whether ``result`` gives an answer without having to wait for one."""
+        return self._is_answered
+
+    @property
+    def is_durable(self) -> bool:
+        """Tell whether it has been committed."""
+        return self._is_answered and self._error is None
+
+    @property
+    def patience_s(self) -> float:
+        """Tell how long it is still worth waiting for its beginning."""
+        return min(max(self._expires - time.monotonic(), LEAST_WAIT_S), LONGEST_WAIT_S)
+
+    def then(self, listener: Callable[[], None]) -> None:
+        """Have somebody told once it is answered, in whatever thread; at once if it is already.
+
+        The listener only takes note of it: others wait for their own answers meanwhile.
+        """
+        self._listeners.append(listener)
+        if self._is_answered:
+            self._tell()
 
     def result(self) -> T:
         """Wait for the commit; give what the operation gave, or raise what it raised.
@@ -78,8 +107,7 @@ class Pending(Generic[T]):
         Raises ``StoreBusy`` when the operation could not begin within its ``wait_s``.
         """
         self._writer.refuse_own_thread()
-        patience_s = min(max(self._expires - time.monotonic(), LEAST_WAIT_S), LONGEST_WAIT_S)
-        if not self._answered.acquire(timeout=patience_s):
+        if not self._answered.acquire(timeout=self.patience_s):
             self._writer.withdraw(self)
             self._answered.acquire()
         self._answered.release()
@@ -109,7 +137,15 @@ class Pending(Generic[T]):
     def _answer(self, error: BaseException | None = None) -> None:
         if self._error is None:
             self._error = error
+        self._is_answered = True
+        self._tell()
         self._answered.release()
+
+    def _tell(self) -> None:
+        """Tell everybody who listens; each is taken from the list by whoever comes first."""
+        while self._listeners:
+            with suppress(IndexError):
+                self._listeners.popleft()()
 
 
 class Writer:
@@ -133,6 +169,7 @@ class Writer:
         self._idle = False
         self._writing = False
         self._wanted_s = -inf
+        self._bulk_rests_until_s = -inf
         self._pid = os.getpid()
 
     def submit(self, operation: Callable[[Tx], T], *, bulk: bool, wait_s: float) -> Pending[T]:
@@ -216,11 +253,14 @@ class Writer:
 
     def _wait_for_work(self) -> bool:
         with self._changed:
-            while not (self._urgent or self._bulk):
+            while not self._urgent:
+                rest_s = self._bulk_rests_until_s - time.monotonic() if self._bulk else None
+                if rest_s is not None and (rest_s <= 0 or self._closing):
+                    return True
                 if self._closing:
                     return False
                 self._idle = True
-                self._changed.wait()
+                self._changed.wait(rest_s)
                 self._idle = False
             return True
 
@@ -250,8 +290,9 @@ class Writer:
         self._commit(link, batch)
         held_s = time.monotonic() - began
         link.tidy()
-        if not urgent_only and held_s >= LONG_S:
-            self._let_others_in(link, held_s)
+        has_bulk = bool(batch) and batch[0]._bulk
+        if has_bulk and (urgent_only or held_s >= LONG_S):
+            self._let_others_in(link, held_s, kept_waiting=urgent_only)
 
     def _commit(self, link: "Link", batch: list[Pending[Any]]) -> None:
         """Make a batch durable and answer it; what a removed file holds would be lost with it."""
@@ -265,18 +306,19 @@ class Writer:
         for pending in batch:
             pending._answer()
 
-    def _let_others_in(self, link: "Link", held_s: float) -> None:
-        """Leave the lock to whoever waits for it, and comes soon; what is urgent here ends it."""
+    def _let_others_in(self, link: "Link", held_s: float, *, kept_waiting: bool) -> None:
+        """Leave the lock to whoever waits for it, here or elsewhere, and comes soon."""
         wanted = link.is_wanted()
-        if wanted or self._urgent:
+        if wanted or kept_waiting or self._urgent:
             self._wanted_s = time.monotonic()
         if wanted is None:
             self._pause(GAP_S)
         until = time.monotonic() + YIELD_S
         while wanted and time.monotonic() < until and not self._pause(LOOK_S):
             wanted = link.is_wanted()
-        if time.monotonic() - self._wanted_s < PRESSED_S:
-            self._pause(min(held_s * TIMES_FREE, YIELD_S))
+        now = time.monotonic()
+        if now - self._wanted_s < PRESSED_S:
+            self._bulk_rests_until_s = now + min(held_s * TIMES_FREE, YIELD_S)
 
     def _pause(self, seconds: float) -> bool:
         """Wait; True when there is something urgent to do here."""
@@ -301,7 +343,8 @@ class Writer:
 
     def _take(self, *, urgent_only: bool) -> Pending[Any] | None:
         with self._lock:
-            queues = (self._urgent,) if urgent_only else (self._urgent, self._bulk)
+            rests = time.monotonic() < self._bulk_rests_until_s and not self._closing
+            queues = (self._urgent,) if urgent_only or rests else (self._urgent, self._bulk)
             for queue in queues:
                 while queue:
                     pending = queue.popleft()

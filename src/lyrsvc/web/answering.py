@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from lyrsvc.core.errors import LyrsvcError
@@ -13,8 +14,8 @@ from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.parsing_requests import NoQuery, read_body, read_form, read_path, read_query
 from lyrsvc.web.problems import Problem, translate
 from lyrsvc.web.refusals import BROKEN
-from lyrsvc.web.replies import Reply
-from lyrsvc.web.room_threads import RoomThreads
+from lyrsvc.web.replies import Reply, Unfinished
+from lyrsvc.web.room_threads import RoomThreads, tell_loop
 from lyrsvc.web.route import Payload, Room, Route
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ BODY_WITHIN_S: Final = 20.0
 REPORT_NICENESS: Final = 10
 """Whoever reads a report waits a little longer, so that a webhook does not."""
 LULL_S: Final = 0.025
-LONGEST_LULL_S: Final = 0.25
+LONGEST_LULL_S: Final = 0.5
 """While webhooks come one after the other, a report begins in a lull, or after so long."""
 _LOG = logging.getLogger("lyrsvc.web")
 
@@ -52,11 +53,12 @@ class Switchboard:
         self._rooms = {
             room: RoomThreads(
                 f"web-{room.name.lower()}",
-                room.value,
+                room.value.most,
+                usual=room.value.usual,
                 begin=_make_way if room is Room.REPORT else None,
             )
             for room in Room
-            if room.value
+            if room.value.most
         }
 
     def find(self, exchange: Exchange) -> Route:
@@ -81,11 +83,15 @@ class Switchboard:
         and back costs as much as many a handler. Who may not pass is told so and nothing else.
         """
         reply = await self._handled(route, exchange, receive)
+        if isinstance(reply, Unfinished):
+            reply = Reply(status=route.status, data=await self._finished(route.room, reply))
         if reply.pieces is None:
             return reply
         return replace(reply, stream=self._made(route.room, reply.pieces), pieces=None)
 
-    async def _handled(self, route: Route, exchange: Exchange, receive: Receive) -> Reply:
+    async def _handled(
+        self, route: Route, exchange: Exchange, receive: Receive
+    ) -> Reply | Unfinished[Any]:
         if route.payload is Payload.NOTHING:
             return await self._run(route.room, _admit_and_handle, route, exchange, None)
         if exchange.is_whole:
@@ -122,6 +128,22 @@ class Switchboard:
         if room is Room.REPORT:
             await self._wait_for_lull()
         return await self._rooms[room].run(work, *args)
+
+    async def _finished(self, room: Room, unfinished: Unfinished[T]) -> T:
+        """Wait without a thread; for one that is not there in time, in a thread."""
+        if (pending := unfinished.pending) is None:
+            return unfinished.finish()
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        pending.then(partial(tell_loop, loop, _settle, ready))
+        late = loop.call_later(pending.patience_s, _settle, ready)
+        try:
+            await ready
+        finally:
+            late.cancel()
+        if pending.is_answered:
+            return unfinished.finish()
+        return await self._run(room, unfinished.finish)
 
     async def _made(self, room: Room, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         """Make each piece when the one before it has been sent."""
@@ -171,6 +193,11 @@ class Switchboard:
         return None, {}
 
 
+def _settle(ready: "asyncio.Future[None]") -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
 def _make_way() -> None:
     make_way_for_other_threads(REPORT_NICENESS)
 
@@ -195,7 +222,9 @@ def too_large(limit: int) -> Problem:
     )
 
 
-def _admit_and_handle(route: Route, exchange: Exchange, fault: Problem | None) -> Reply:
+def _admit_and_handle(
+    route: Route, exchange: Exchange, fault: Problem | None
+) -> Reply | Unfinished[Any]:
     """Let a request through its gate, then handle it or tell what is wrong with its body."""
     if route.gate.admit is not None:
         exchange.identity = route.gate.admit(exchange)
@@ -204,7 +233,7 @@ def _admit_and_handle(route: Route, exchange: Exchange, fault: Problem | None) -
     return _handle(route, exchange)
 
 
-def _handle(route: Route, exchange: Exchange) -> Reply:
+def _handle(route: Route, exchange: Exchange) -> Reply | Unfinished[Any]:
     """Read what the handler asks for and call it; runs in a thread."""
     arguments: dict[str, Any] = read_path(exchange.params, route.path_types)
     if route.payload is Payload.FORM:
@@ -220,7 +249,9 @@ def _handle(route: Route, exchange: Exchange) -> Reply:
     if (kind := route.body_type) is not None:
         arguments["body"] = read_body(exchange, kind)
     answer = route.handler(exchange, **arguments)
-    return answer if isinstance(answer, Reply) else Reply(status=route.status, data=answer)
+    if isinstance(answer, Reply | Unfinished):
+        return answer
+    return Reply(status=route.status, data=answer)
 
 
 async def _collect(receive: Receive, limit: int) -> bytes:

@@ -1,11 +1,15 @@
 """What a handler gives back when plain data is not enough."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+if TYPE_CHECKING:
+    from lyrsvc.store.writing import Pending
+
+T = TypeVar("T")
 JSON_TYPE = "application/json"
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
@@ -36,6 +40,17 @@ class Reply:
         if self.text is None:
             return encode(self.data) if self.status != 204 else b""
         return self.text.encode() if isinstance(self.text, str) else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished(Generic[T]):
+    """What a handler gives that has done its part while something is still to be durable.
+
+    ``finish`` gives the data; it does not wait once ``pending`` is answered, or is none.
+    """
+
+    finish: Callable[[], T]
+    pending: "Pending[Any] | None"
 
 
 def encode(data: object) -> bytes:

@@ -15,13 +15,16 @@ T = TypeVar("T")
 
 IDLE_S: Final = 10.0
 """How long a thread stays that nobody needs."""
+HELD_UP_S: Final = 0.05
+"""Whoever takes longer over a piece of work waits for something: a disk, or another process."""
 
 
 class RoomThreads:
     """Has work done in threads; the one that was busy last is taken first.
 
     So steady work keeps to few threads, whose memory is warm, and those that a crowd
-    needed end when it is gone.
+    needed end when it is gone. With ``usual`` given, there are more than that only for
+    those that are held up: threads that compute only take the interpreter from each other.
     """
 
     def __init__(
@@ -29,17 +32,21 @@ class RoomThreads:
         name: str,
         most: int,
         *,
+        usual: int | None = None,
         begin: Callable[[], None] | None = None,
         idle_s: float = IDLE_S,
     ) -> None:
         self._name = name
         self._most = most
+        self._usual = most if usual is None else usual
         self._begin = begin
         self._idle_s = idle_s
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._count = 0
         self._idle: list[_Seat] = []
+        self._busy_since_s: dict[_Seat, float] = {}
+        self._watching: asyncio.AbstractEventLoop | None = None
         self._waiting: deque[_Job] = deque()
         self._closed = False
         self._rests_since_s = -inf
@@ -76,11 +83,35 @@ class RoomThreads:
             if self._closed:
                 raise RuntimeError("the service is stopping")
             if self._idle:
-                self._idle.pop().put(job)
-            elif self._count < self._most and self._open_seat(job):
-                self._count += 1
-            else:
+                seat = self._idle.pop()
+                self._busy_since_s[seat] = time.monotonic()
+                seat.put(job)
+            elif not (self._has_room() and self._open_seat(job)):
                 self._waiting.append(job)
+                self._watch(job.loop)
+
+    def _has_room(self) -> bool:
+        """Tell whether one more thread may be started."""
+        if self._count < self._usual:
+            return True
+        if self._count >= self._most:
+            return False
+        long_since = time.monotonic() - HELD_UP_S
+        return sum(since > long_since for since in self._busy_since_s.values()) < self._usual
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look again soon whether those at work are held up while others wait."""
+        is_watched = self._watching is not None and not self._watching.is_closed()
+        if self._waiting and self._count < self._most and not is_watched:
+            self._watching = loop
+            loop.call_later(HELD_UP_S, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            self._watching = None
+            while self._waiting and self._has_room() and self._open_seat(self._waiting[0]):
+                self._waiting.popleft()
+            self._watch(loop)
 
     def _open_seat(self, job: "_Job") -> bool:
         """Start one more thread; where the system has none left, those that are there do."""
@@ -94,6 +125,8 @@ class RoomThreads:
             if not self._count:
                 raise
             return False
+        self._count += 1
+        self._busy_since_s[seat] = time.monotonic()
         return True
 
     def _serve(self, seat: "_Seat") -> None:
@@ -108,7 +141,9 @@ class RoomThreads:
         """Wait for the next piece of work; nothing when this thread is to end."""
         with self._lock:
             if self._waiting:
+                self._busy_since_s[seat] = time.monotonic()
                 return self._waiting.popleft()
+            del self._busy_since_s[seat]
             if self._closed:
                 return None
             self._idle.append(seat)
@@ -134,13 +169,13 @@ class RoomThreads:
 class _Job:
     """One piece of work and who waits for it."""
 
-    __slots__ = ("_args", "_context", "_loop", "_work", "done")
+    __slots__ = ("_args", "_context", "_work", "done", "loop")
 
     def __init__(self, work: Callable[..., Any], args: tuple[object, ...]) -> None:
         self._work, self._args = work, args
         self._context = contextvars.copy_context()
-        self._loop = asyncio.get_running_loop()
-        self.done: asyncio.Future[Any] = self._loop.create_future()
+        self.loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[Any] = self.loop.create_future()
 
     def do(self) -> None:
         """Do the work, unless nobody waits for it any more, and tell its end to the loop."""
@@ -161,11 +196,7 @@ class _Job:
         self._tell(None, RuntimeError("the service is stopping"))
 
     def _tell(self, result: object, error: BaseException | None) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._settle, result, error)
-        except RuntimeError:
-            if not self._loop.is_closed():
-                raise
+        tell_loop(self.loop, self._settle, result, error)
 
     def _settle(self, result: object, error: BaseException | None) -> None:
         if self.done.done():
@@ -174,6 +205,17 @@ class _Job:
             self.done.set_result(result)
         else:
             self.done.set_exception(error)
+
+
+def tell_loop(
+    loop: asyncio.AbstractEventLoop, listener: Callable[..., object], *args: object
+) -> None:
+    """Have a loop call somebody, from any thread; one that is closed has nobody to tell."""
+    try:
+        loop.call_soon_threadsafe(listener, *args)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
 
 
 _Seat = SimpleQueue[_Job | None]

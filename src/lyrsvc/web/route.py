@@ -9,26 +9,36 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, unique
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from lyrsvc.web.gates import Gate
+from lyrsvc.web.replies import Unfinished
 
 _RESERVED = ("exchange", "query", "body", "form", "return")
 
 
+class Seats(NamedTuple):
+    """How many threads there usually are, and how many while those are held up."""
+
+    usual: int
+    most: int
+
+
+@unique
 class Room(Enum):
     """Where a handler runs, and how many threads there are; a full room holds up no other.
 
-    What needs neither disk nor database is answered at once, without a thread.
+    What needs neither disk nor database is answered at once, without a thread. A webhook
+    waits for its commit without one, and what it does before is mostly computing.
     """
 
-    INSTANT = 0
-    ORDINARY = 10
-    WEBHOOK = 8
-    REPORT = 2
-    PROBE = 3
+    INSTANT = Seats(0, 0)
+    ORDINARY = Seats(10, 10)
+    WEBHOOK = Seats(1, 8)
+    REPORT = Seats(2, 2)
+    PROBE = Seats(3, 3)
 
 
 class Payload(Enum):
@@ -78,8 +88,9 @@ class Route:
 
     @property
     def answer_type(self) -> Any:  # noqa: ANN401 - any type the JSON writer knows
-        """What the handler says it gives back."""
-        return self.hints.get("return")
+        """What the handler says it gives back, in the end."""
+        given = self.hints.get("return")
+        return get_args(given)[0] if get_origin(given) is Unfinished else given
 
     @cached_property
     def path_types(self) -> Mapping[str, type]:
