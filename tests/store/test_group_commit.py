@@ -3,6 +3,8 @@
 import itertools
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -496,6 +498,38 @@ def test_nobody_who_listens_at_the_last_moment_is_forgotten_or_told_twice(db):
         pending.then(lambda number=number: told.append(number))
         pending.result()
     assert told == list(range(300))
+
+
+def temporary_files():
+    """Give the open files that have no name any more."""
+    found = set()
+    for handle in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the one that was needed to look
+            found.add(str(handle.readlink()))
+    return {name for name in found if name.endswith("(deleted)")}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="files in use cannot be seen")
+def test_savepoints_of_a_large_batch_make_no_temporary_files(db, gate):
+    files, before = set(), temporary_files()
+
+    def much(number):
+        def write(tx):
+            for row in range(200):
+                remember(f"{number} {row}", "x" * 2000)(tx)
+            tx.run("UPDATE meta SET value = value || 'y'")
+            files.update(temporary_files())
+
+        return write
+
+    first = db.submit(gate)
+    assert gate.reached.wait(20)
+    several = [db.submit(much(number), wait_s=60) for number in range(4)]
+    gate.open.set()
+    for pending in (first, *several):
+        pending.result()
+    assert files == before
+    assert len(names(db)) == 800
 
 
 def test_each_operation_waits_for_another_process_as_long_as_it_said(db, path, other_process):

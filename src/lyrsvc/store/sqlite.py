@@ -87,6 +87,8 @@ class SqliteEngine:
         from lyrsvc.store.log_moving import LogMover
 
         link = self._open_patiently(wait_s)
+        # What a savepoint may have to restore is little, and must not become a file each time.
+        link.run_script("PRAGMA temp_store = MEMORY", {})
         open_another = functools.partial(connect, self._path, flags=READ_WRITE)
         link.move_log_with(LogMover(link.connection, open_another))
         return link
