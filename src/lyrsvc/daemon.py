@@ -148,10 +148,11 @@ def _begin(entrances: Sequence[Entrance], notify_socket: str) -> None:
 
 def _announce(entrances: Sequence[Entrance], notify_socket: str) -> None:
     first, *others = entrances
-    scheme = "https" if first.context else "http"
-    _LOG.info("listening", extra={"address": shown_address(first.socket), "scheme": scheme})
     for other in others:
         _LOG.info("sending plain requests on", extra={"address": shown_address(other.socket)})
+    # The last line: whoever waits for it finds all that went before it.
+    scheme = "https" if first.context else "http"
+    _LOG.info("listening", extra={"address": shown_address(first.socket), "scheme": scheme})
     notify(notify_socket, "READY=1")
 
 
