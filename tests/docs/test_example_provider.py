@@ -23,6 +23,24 @@ SONG = {
     "synced": "[00:02.10]Nobody hurries on the slow ferry\n[00:05.60]the gulls have time\n"
     "[00:09.20]and so have we",
 }
+IMPATIENT = """
+import sys
+from lyrsvc import clock
+
+class Impatient(clock.SystemClock):
+    ahead_s = 0.0
+
+    def monotonic(self):
+        return super().monotonic() + self.ahead_s
+
+    def wait(self, seconds):
+        self.ahead_s += seconds
+        return False
+
+clock.SystemClock = Impatient
+from lyrsvc.cli.main import run
+sys.exit(run())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +69,15 @@ class Home:
         minimal_flac(self.music / "01.flac", artist=SONG["artist"], title=SONG["title"])
 
     def run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        return self._run("-m", "lyrsvc", *words, **environ)
+
+    def run_without_waiting(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run with a clock whose waits are over at once."""
+        return self._run("-c", IMPATIENT, *words)
+
+    def _run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "lyrsvc", *words],
+            [sys.executable, *words],
             env={**self._environ, **environ},
             cwd=self.place,
             capture_output=True,
@@ -121,7 +146,7 @@ def test_a_server_that_is_gone_fails_the_song(site, tmp_path):
         pass
     home = Home(tmp_path, site, url)
 
-    done = home.run("fetch", str(home.music), "--dry-run")
+    done = home.run_without_waiting("fetch", str(home.music), "--dry-run")
 
     assert done.returncode == 1
     assert "network" in done.stdout

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from lyrsvc.core.redaction import Redactor
-from lyrsvc.logs.log_memory import LogMemory
+from lyrsvc.logs.log_memory import SHEET, LogMemory
 
 
 @pytest.fixture
@@ -33,6 +33,25 @@ def test_the_newest_come_first_and_old_ones_are_forgotten(memory):
 
     assert [line.text for line in memory.lines()] == [f"record number={n}" for n in (7, 6, 5, 4, 3)]
     assert [line.text for line in memory.lines(limit=2)] == ["record number=7", "record number=6"]
+
+
+def test_as_many_are_kept_as_are_to_be_over_many_sheets(redactor):
+    memory = LogMemory(redactor, kept=250)
+    for number in range(1, 1000):
+        memory.emit(LOG.makeRecord("lyrsvc.x", 20, "", 0, f"né {number}", (), None))
+        held = [int(line.text.split()[1]) for line in memory.lines()]
+        assert held == list(range(number, max(0, number - 250), -1))
+    assert [line.text for line in memory.lines(text="NÉ 75", limit=1)] == ["né 759"]
+    assert memory.lines(text="né 749") == []  # one more than are kept
+
+
+def test_a_name_that_is_no_text_and_an_empty_message_are_kept(memory):
+    for sheet in range(SHEET):
+        LOG.info("song", extra={"path": f"{sheet} \udcff.flac"})
+    LOG.info("")
+    empty, song = memory.lines(limit=2)
+    assert empty.logger == "lyrsvc.test_log_memory"
+    assert song.text.startswith(f'song path="{SHEET - 1} ')
 
 
 def test_a_record_has_time_level_logger_and_its_whole_line(memory):

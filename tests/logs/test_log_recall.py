@@ -36,6 +36,15 @@ def test_records_of_an_earlier_run_come_back(tmp_path, form):
     assert memory.lines(level=logging.ERROR) == []
 
 
+def test_a_message_of_several_lines_comes_back_as_one(tmp_path):
+    path = tmp_path / "lyrsvc.log"
+    path.write_text(
+        '{"time":"2026-01-01T00:00:00Z","level":"info","logger":"a","msg":"b\\nc"}\n' * 2
+    )
+    memory = LogMemory(Redactor(), earlier=recall_lines(path))
+    assert [line.text for line in memory.lines()] == ["b\\nc", "b\\nc"]
+
+
 def test_what_is_no_record_is_left_out(tmp_path):
     path = tmp_path / "lyrsvc.log"
     write(path, "text", 1)

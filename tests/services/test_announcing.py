@@ -56,6 +56,18 @@ def test_whoever_comes_back_misses_nothing(announcer):
     assert [one.data for one in again.take()] == [1, 2, 3, 4, 5, 6]
 
 
+def test_what_is_remembered_is_as_it_was_when_it_was_told(announcer):
+    stream = listen(announcer)
+    last_id = stream.last_id
+    counts = {"pending": 1}
+    announcer.tell("queue", counts)
+    counts["pending"] = 2
+
+    (told,) = listen(announcer, last_id=last_id).take()
+    assert (told.event, told.data) == ("queue", {"pending": 1})
+    assert told.id == stream.take()[0].id
+
+
 def test_more_than_a_hundred_missed_events_are_replayed_too(announcer):
     stream = listen(announcer)
     last_id = stream.last_id

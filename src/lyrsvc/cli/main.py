@@ -21,6 +21,10 @@ def run() -> int:
             pass  # closed or full: the long way says what is wrong
         else:
             return 0
+    if "serve" in argv:
+        from lyrsvc.cli.fresh_start import begin_anew
+
+        begin_anew(os.environ, sys.orig_argv)
     from lyrsvc.cli.interrupts import listen_for_interrupts
     from lyrsvc.cli.running import main, world_of
     from lyrsvc.core.errors import Refused

@@ -2,11 +2,10 @@
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from lyrsvc.logs.formats import LEVELS
+from lyrsvc.core.display import escape_controls
 from lyrsvc.logs.log_memory import KEPT, LogLine
 
 _REACH_BYTES: Final = 4 * 1024 * 1024
@@ -30,25 +29,15 @@ def recall_lines(path: Path, *, most: int = KEPT) -> list[LogLine]:
 
 def _record_of(line: str) -> LogLine | None:
     try:
-        return _record_of_json(line) if line.startswith("{") else _record_of_text(line)
+        return LogLine.of(_as_text(line) if line.startswith("{") else line)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _record_of_text(line: str) -> LogLine:
-    moment, level, logger, _ = line.split(maxsplit=3)
-    return LogLine(_moment(moment), LEVELS[level.lower()], logger, line)
-
-
-def _record_of_json(line: str) -> LogLine:
+def _as_text(line: str) -> str:
     """Show an object as the line it would have been as text."""
     parts = json.loads(line)
     moment, level, logger = (str(parts.pop(name)) for name in ("time", "level", "logger"))
     message = str(parts.pop("msg"))
     fields = " ".join(f"{name}={json.dumps(value)}" for name, value in parts.items())
-    text = f"{moment} {level.upper():<5} {logger} {message} {fields}".rstrip()
-    return LogLine(_moment(moment), LEVELS[level], logger, text)
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
+    return escape_controls(f"{moment} {level.upper():<5} {logger} {message} {fields}".rstrip())

@@ -2,8 +2,13 @@
 
 The last thousand events are remembered, so that a listener whose connection broke can go
 on where it was. A listener that does not keep up is let go rather than waited for.
+
+Those remembered are folded up, each in one piece: as they are they consist of dozens of
+small things that live for minutes, among others that live for a moment, and would keep the
+memory between them from ever being given back.
 """
 
+import pickle
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -21,7 +26,10 @@ OUTCOMES_A_SECOND: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """One event; ``data`` is the thing itself, whoever sends it writes it down."""
+    """One event; ``data`` is the thing itself, whoever sends it writes it down.
+
+    It must be one that can be folded up, as data are; a lock or a function is none.
+    """
 
     id: str
     event: str
@@ -104,7 +112,7 @@ class Announcer:
         self._start = str(int(clock.now().timestamp() * 1000))
         self._lock = threading.RLock()  # a late stream leaves while an event is handed out
         self._number = 0
-        self._ring: deque[Announcement] = deque(maxlen=REMEMBERED)
+        self._ring: deque[bytes] = deque(maxlen=REMEMBERED)
         self._streams: list[Stream] = []
         self._outcomes_s: deque[float] = deque(maxlen=OUTCOMES_A_SECOND)
         self._closed = False
@@ -119,7 +127,7 @@ class Announcer:
         with self._lock:
             self._number += 1
             announcement = Announcement(self._id(self._number), event, data)
-            self._ring.append(announcement)
+            self._ring.append(pickle.dumps(announcement, pickle.HIGHEST_PROTOCOL))
             for stream in tuple(self._streams):
                 stream.put(announcement)
 
@@ -169,7 +177,8 @@ class Announcer:
         behind = self._number - int(text)
         if behind < 0 or behind > len(self._ring):
             return None
-        return list(self._ring)[len(self._ring) - behind :]
+        missed = list(self._ring)[len(self._ring) - behind :]
+        return [pickle.loads(folded) for folded in missed]  # noqa: S301 - folded by ourselves
 
     def _forget(self, stream: Stream) -> None:
         with self._lock:

@@ -30,12 +30,13 @@ class Seats(NamedTuple):
 class Room(Enum):
     """Where a handler runs, and how many threads there are; a full room holds up no other.
 
-    What needs neither disk nor database is answered at once, without a thread. A webhook
-    waits for its commit without one, and what it does before is mostly computing.
+    What needs neither disk nor database is answered at once, without a thread. What the
+    others do is mostly computing, in which more threads only hinder each other, so there are
+    few until those are held up. A webhook waits for its commit without a thread.
     """
 
     INSTANT = Seats(0, 0)
-    ORDINARY = Seats(10, 10)
+    ORDINARY = Seats(3, 10)
     WEBHOOK = Seats(1, 8)
     REPORT = Seats(2, 2)
     PROBE = Seats(3, 3)
