@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from lyrsvc.services import probing
 from lyrsvc.services.probing import Probes
 
@@ -73,6 +75,44 @@ def test_threads_without_work_end(monkeypatch):
     (thread,) = ask_for_threads(Probes(), 1)
     thread.join(20)
     assert not thread.is_alive()
+
+
+def test_those_that_only_a_crowd_needed_end_though_there_is_always_something_to_do(monkeypatch):
+    monkeypatch.setattr(probing, "IDLE_S", 0.5)
+    probes, together = Probes(threads=4), threading.Barrier(4)
+
+    def come():
+        together.wait(20)
+        return threading.current_thread()
+
+    crowd = set(probes.ask({each: come for each in range(4)}, until=in_a_while()).values())
+    assert len(crowd) == 4
+    deadline = in_a_while()
+    while sum(thread.is_alive() for thread in crowd) > 1 and time.monotonic() < deadline:
+        (busy,) = ask_for_threads(probes, 1)
+        time.sleep(0.01)
+    assert [thread for thread in crowd if thread.is_alive()] == [busy]
+
+
+def test_work_that_comes_when_a_thread_is_about_to_end_is_done(monkeypatch):
+    monkeypatch.setattr(probing, "IDLE_S", 0.0005)
+    probes = Probes(threads=1, most=1)
+    for number in range(500):
+        assert probes.ask({1: lambda number=number: number}, until=in_a_while()) == {1: number}
+        time.sleep(0.0004 + number % 3 * 0.0001)
+
+
+def test_a_thread_that_cannot_be_started_costs_no_place(monkeypatch):
+    probes = Probes(threads=1, most=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse_to_start)
+        with pytest.raises(RuntimeError):
+            probes.ask({1: lambda: "one"}, until=in_a_while())
+    assert probes.ask({1: lambda: "one"}, until=in_a_while()) == {1: "one"}
+
+
+def refuse_to_start(_):
+    raise RuntimeError("can't start new thread")
 
 
 def test_no_question_takes_no_thread():

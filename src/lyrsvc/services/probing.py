@@ -5,6 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
+from queue import Empty, SimpleQueue
 from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -98,47 +99,66 @@ class _Round(Generic[K, T]):
 
 
 class _Crew:
-    """Threads that are used again; one that hangs is only missed, until it comes back."""
+    """Threads that are used again; one that hangs is only missed, until it comes back.
+
+    The one that was busy last is taken first: its memory is warm, and those that only a
+    crowd needed come to their end although there is always something to do.
+    """
 
     def __init__(self, most: int) -> None:
-        lock = threading.Lock()
-        self._work_came = threading.Condition(lock)
-        self._place_came = threading.Condition(lock)
+        self._changed = threading.Condition()
         self._places = most
-        self._idle = 0
-        self._work: deque[Callable[[], None]] = deque()
+        self._idle: list[_Seat] = []
 
     def lend(self, work: Callable[[], None], *, wait_s: float) -> bool:
         """Have a thread do the work; False when none was free within this time."""
-        with self._place_came:
-            if not self._place_came.wait_for(self._has_place, wait_s):
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._idle or self._places > 0, wait_s):
                 return False
-            self._work.append(work)
-            if self._idle >= len(self._work):
-                self._work_came.notify()
+            if self._idle:
+                self._idle.pop().put(work)
                 return True
             self._places -= 1
         # No thread of ours may keep the program from ending, even one that hangs.
-        threading.Thread(target=self._serve, name="webhook files", daemon=True).start()
+        thread = threading.Thread(
+            target=self._serve, args=(work,), name="webhook files", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:
+            self._leave()
+            raise
         return True
 
-    def _has_place(self) -> bool:
-        return self._places > 0 or self._idle > len(self._work)
-
-    def _serve(self) -> None:
+    def _serve(self, first: Callable[[], None]) -> None:
+        work: Callable[[], None] | None = first
+        seat: _Seat = SimpleQueue()
         try:
-            while (work := self._take()) is not None:
+            while work is not None:
                 work()
+                work = self._next(seat)
         finally:
-            with self._place_came:
-                self._places += 1
-                self._place_came.notify()
+            self._leave()
 
-    def _take(self) -> Callable[[], None] | None:
+    def _next(self, seat: "_Seat") -> Callable[[], None] | None:
         """Wait for work; None when there was none for a while, and the thread is to end."""
-        with self._work_came:
-            self._idle += 1
-            self._place_came.notify()
-            self._work_came.wait_for(lambda: self._work, IDLE_S)
-            self._idle -= 1
-            return self._work.popleft() if self._work else None
+        with self._changed:
+            self._idle.append(seat)
+            self._changed.notify()
+        try:
+            return seat.get(timeout=IDLE_S)
+        except Empty:
+            with self._changed:
+                if seat in self._idle:
+                    self._idle.remove(seat)
+                    return None
+            return seat.get()  # given at the last moment
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._places += 1
+            self._changed.notify()
+
+
+_Seat = SimpleQueue[Callable[[], None]]
+"""Where a thread waits for its next piece of work."""
