@@ -1,6 +1,7 @@
 """The records behind the log page."""
 
 import logging
+from datetime import UTC, datetime
 
 import pytest
 
@@ -87,6 +88,16 @@ def test_no_secret_is_kept(memory, redactor):
     assert "abcdefgh" not in whole
     assert "0123456789" not in whole
     assert whole.count("[REDACTED]") >= 4
+
+
+def test_a_secret_in_the_head_of_a_line_hides_no_record(memory, redactor):
+    redactor.register("lyrsvc.test_log_memory")
+    redactor.register(f"{datetime.now(UTC):%Y-%m-}")
+    LOG.warning("told")
+
+    (line,) = memory.lines(level=logging.WARNING)
+    assert line.line.count("[REDACTED]") == 2
+    assert (line.level_name, line.text) == ("warn", "told")
 
 
 def test_a_record_of_several_lines_stays_one_line(memory):

@@ -21,7 +21,7 @@ def run() -> int:
             pass  # closed or full: the long way says what is wrong
         else:
             return 0
-    if "serve" in argv:
+    if "serve" in argv:  # perhaps only a name: then it costs some milliseconds and nothing else
         from lyrsvc.cli.fresh_start import begin_anew
 
         begin_anew(os.environ, sys.orig_argv)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Final, Self
+from typing import Final
 
+from lyrsvc.core.display import escape_controls
 from lyrsvc.core.redaction import Redactor
-from lyrsvc.logs.formats import LEVELS, TextFormat, level_name
+from lyrsvc.logs.formats import TextFormat, level_name
 
 KEPT: Final = 5_000
 LONGEST_LINE: Final = 8_192
@@ -26,14 +27,6 @@ class LogLine:
     level: int
     logger: str
     line: str
-
-    @classmethod
-    def of(cls, line: str) -> Self:
-        """Read a line as it was written; raise ``ValueError`` for one that is no record."""
-        moment, level, logger, *_ = line.split(maxsplit=3)
-        if (number := LEVELS.get(level.lower())) is None:
-            raise ValueError(f"no level: {level}")
-        return cls(datetime.fromisoformat(moment).astimezone(UTC), number, logger, line)
 
     @property
     def level_name(self) -> str:
@@ -63,15 +56,15 @@ class LogMemory(logging.Handler):
         self._guard = threading.Lock()
         self._sheets: deque[bytes] = deque(maxlen=kept // SHEET + 1)
         self._newest: list[str] = []
-        for record in earlier:
-            self._keep(record.line)
+        for line in earlier:
+            self._keep(line.at.timestamp(), line.level, line.logger, line.line)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one record."""
         line = self.format(record)
         if len(line) > LONGEST_LINE:
             line = f"{line[: LONGEST_LINE - 1]}…"
-        self._keep(line)
+        self._keep(record.created, record.levelno, escape_controls(record.name), line)
 
     def lines(
         self, *, level: int = logging.NOTSET, text: str = "", limit: int = 0
@@ -80,21 +73,25 @@ class LogMemory(logging.Handler):
         with self._guard:
             sheets, newest = list(self._sheets), list(self._newest)
         wanted = text.casefold()
-        kept = islice(_backwards(sheets, newest), self._kept)
-        records = (LogLine.of(line) for line in kept if wanted in line.casefold())
-        found = (record for record in records if record.level >= level)
+        kept = map(_read, islice(_backwards(sheets, newest), self._kept))
+        found = (line for line in kept if line.level >= level and wanted in line.line.casefold())
         return list(islice(found, limit or None))
 
-    def _keep(self, line: str) -> None:
+    def _keep(self, created_s: float, level: int, logger: str, line: str) -> None:
         with self._guard:
-            self._newest.append(line)
+            self._newest.append(f"{created_s}\t{level}\t{logger}\t{line}")
             if len(self._newest) == SHEET:
                 self._sheets.append("\n".join(self._newest).encode("utf-8", "surrogatepass"))
                 self._newest.clear()
 
 
 def _backwards(sheets: Sequence[bytes], newest: Sequence[str]) -> Iterator[str]:
-    """Give lines, the newest first."""
+    """Give what is kept, the newest first."""
     yield from reversed(newest)
     for sheet in reversed(sheets):
         yield from reversed(sheet.decode("utf-8", "surrogatepass").split("\n"))
+
+
+def _read(kept: str) -> LogLine:
+    created_s, level, logger, line = kept.split("\t", 3)
+    return LogLine(datetime.fromtimestamp(float(created_s), UTC), int(level), logger, line)

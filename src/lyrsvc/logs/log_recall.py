@@ -2,10 +2,12 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from lyrsvc.core.display import escape_controls
+from lyrsvc.logs.formats import LEVELS
 from lyrsvc.logs.log_memory import KEPT, LogLine
 
 _REACH_BYTES: Final = 4 * 1024 * 1024
@@ -29,7 +31,10 @@ def recall_lines(path: Path, *, most: int = KEPT) -> list[LogLine]:
 
 def _record_of(line: str) -> LogLine | None:
     try:
-        return LogLine.of(_as_text(line) if line.startswith("{") else line)
+        text = _as_text(line) if line.startswith("{") else line
+        moment, level, logger, *_ = text.split(maxsplit=3)
+        at = datetime.fromisoformat(moment).astimezone(UTC)
+        return LogLine(at, LEVELS[level.lower()], logger, text)
     except (ValueError, KeyError, TypeError):
         return None
 
