@@ -74,6 +74,10 @@ class ClientLine(asyncio.Transport):
         """Drop the line and whatever was not sent."""
         self._inner.abort()
 
+    def forget_client(self) -> None:
+        """Let go of whoever told whether the client is sending; there is none any more."""
+        self._is_sending = _is_nobody_sending
+
     def stalled_s(self) -> float:
         """Tell for how long nothing has left although something waits to leave."""
         waiting = self._inner.get_write_buffer_size()
@@ -116,3 +120,7 @@ class ClientLine(asyncio.Transport):
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Set who is told of what comes in."""
         self._inner.set_protocol(protocol)
+
+
+def _is_nobody_sending() -> bool:
+    return False

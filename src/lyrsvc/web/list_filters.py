@@ -13,6 +13,7 @@ import msgspec
 from lyrsvc.store import counts, libraries
 from lyrsvc.store.reporting import TROUBLED
 from lyrsvc.store.stock_taking import count_reasons
+from lyrsvc.web.parsing_requests import fields_of
 
 if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
@@ -47,7 +48,7 @@ def filters_of(
     """Give the filters of a list, the text first; ``besides`` are those the page shows itself."""
     fields = [
         field
-        for field in msgspec.structs.fields(query)
+        for field in fields_of(type(query))
         if field.name not in _NO_FILTERS and field.name not in besides
     ]
     fields.sort(key=lambda field: field.name != _TEXT)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lyrsvc import __version__, brand
@@ -40,6 +40,23 @@ class Frame:
     nav: Sequence[NavGroup] = ()
     banners: Sequence[Banner] = ()
     message: Message | None = None
+
+
+class _Template(Template):
+    """A template that leaves nothing behind for the search for garbage."""
+
+    def render(self, **values: Any) -> str:  # noqa: ANN401 - as inherited
+        context = self.new_context(values)
+        try:
+            return self.environment.concat(self.root_render_func(context))
+        except Exception:  # noqa: BLE001 - raised again, told by the lines of the template
+            self.environment.handle_exception()
+        finally:
+            context.vars.clear()  # its macros refer to the context that refers to them
+
+
+class _Environment(Environment):
+    template_class = _Template
 
 
 def show(
@@ -129,7 +146,7 @@ def theme_of(exchange: "Exchange") -> str:
 def environment(base: str, tz: str) -> Environment:
     """Give the templates as this installation shows them: its addresses, its time zone."""
     zone = shown_zone(tz)
-    env = Environment(
+    env = _Environment(
         loader=PackageLoader("lyrsvc.web", "templates"),
         autoescape=True,
         undefined=StrictUndefined,

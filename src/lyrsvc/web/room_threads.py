@@ -135,6 +135,7 @@ class RoomThreads:
         job = seat.get()
         while job is not None:
             job.do()
+            del job  # nothing of it stays while this thread rests
             job = self._next(seat)
 
     def _next(self, seat: "_Seat") -> "_Job | None":
@@ -181,15 +182,7 @@ class _Job:
         """Do the work, unless nobody waits for it any more, and tell its end to the loop."""
         if self.done.cancelled():
             return
-        result: object = None
-        error: BaseException | None = None
-        try:
-            result = self._context.run(self._work, *self._args)
-        except StopIteration as raised:  # a future does not take it
-            error = RuntimeError(repr(raised))
-        except BaseException as raised:  # noqa: BLE001 - whoever waits is to have it
-            error = raised
-        self._tell(result, error)
+        self._tell(*_outcome(self._context, self._work, self._args))
 
     def drop(self) -> None:
         """Say that the work is not going to be done."""
@@ -199,12 +192,26 @@ class _Job:
         tell_loop(self.loop, self._settle, result, error)
 
     def _settle(self, result: object, error: BaseException | None) -> None:
-        if self.done.done():
+        done = self.done
+        del self.done  # an error refers to the calls it came through, and so to this job
+        if done.done():
             return
         if error is None:
-            self.done.set_result(result)
+            done.set_result(result)
         else:
-            self.done.set_exception(error)
+            done.set_exception(error)
+
+
+def _outcome(
+    context: contextvars.Context, work: Callable[..., T], args: tuple[object, ...]
+) -> tuple[T | None, BaseException | None]:
+    """Do work; give what it gives or raises, without keeping either."""
+    try:
+        return context.run(work, *args), None
+    except StopIteration as raised:  # a future does not take it
+        return None, RuntimeError(repr(raised))
+    except BaseException as raised:  # noqa: BLE001 - whoever waits is to have it
+        return None, raised
 
 
 def tell_loop(

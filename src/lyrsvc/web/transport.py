@@ -119,6 +119,12 @@ class HttpConnection(HttpToolsProtocol):
         self._since_s = self._clock()
         super().connection_made(self._line)
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End; nothing of this connection is left for the search for garbage."""
+        super().connection_lost(exc)
+        if self._line is not None:
+            self._line.forget_client()
+
     def data_received(self, data: bytes) -> None:
         """Parse in pieces no larger than a head may be, and stop at the first fault."""
         if self._line is None:
