@@ -30,6 +30,10 @@ IDLE_LOOK_S: Final = 0.05
 a burst of webhooks must not make a slot that is not concerned look at each of them."""
 
 
+Head = tuple[Route | None, object]
+"""What waits in front of a route, or of what became due."""
+
+
 class ClaimDesk:
     """Takes items out of the queue, webhook work first but not only."""
 
@@ -48,6 +52,15 @@ class ClaimDesk:
                 return True
             due_at = claims.next_due_at(tx)
         return due_at is not None and due_at <= self._clock.now()
+
+    def heads(self) -> "set[Head]":
+        """Give what waits in front of each route; and when what became due first did."""
+        with self._db.read() as tx:
+            fronts = {(route, claims.first_ready(tx, route)) for route in Route}
+            due_at = claims.next_due_at(tx)
+        ready: set[Head] = {front for front in fronts if front[1] is not None}
+        is_due = due_at is not None and due_at <= self._clock.now()
+        return {*ready, (None, due_at)} if is_due else ready
 
     def next_due_at(self) -> datetime | None:
         """Give the moment the next waiting item becomes due."""

@@ -10,6 +10,7 @@ from lyrsvc.core.item import Route
 from lyrsvc.core.ports import Clock
 from lyrsvc.services.item_worker import ItemWorker
 from lyrsvc.services.leasing import LeaseKeeper
+from lyrsvc.services.overhearing import Eavesdropper
 from lyrsvc.services.pausing import Gate, Opening, Pause, PauseCause
 from lyrsvc.services.slots import ClaimDesk, Slot, Workplace
 from lyrsvc.services.steadying import PASSING, Steady
@@ -56,6 +57,7 @@ class Worker:
             poll_s=slots.poll_s,
         )
         self._bell = place.bell
+        self._eavesdropper = Eavesdropper(place.desk, place.bell, clock=clock)
         remote = [
             Slot(f"remote-{number}", Route.REMOTE, place) for number in range(1, slots.remote + 1)
         ]
@@ -76,7 +78,11 @@ class Worker:
     def loops(self) -> Mapping[str, Callable[[], None]]:
         """Name every loop; one that ends by an error is to be started again."""
         slots = {f"worker-{slot.name}": slot.run for slot in self.slots}
-        return {**slots, "worker-leases": self._keeper.run}
+        return {
+            **slots,
+            "worker-leases": self._keeper.run,
+            "worker-ear": self._eavesdropper.run,
+        }
 
     def start(self, *, alone: bool) -> None:
         """Take back what an earlier run left; ``alone`` when no other worker can be alive."""

@@ -117,14 +117,19 @@ def next_due_at(tx: "Tx") -> datetime | None:
 
 def is_anything_ready(tx: "Tx", route: Route) -> bool:
     """Tell whether a claim on a route would give something."""
+    return first_ready(tx, route) is not None
+
+
+def first_ready(tx: "Tx", route: Route) -> tuple[int, int] | None:
+    """Give the place of the item that is next on a route, which is its own as long as it waits."""
     found = tx.first(
         """
-        SELECT id FROM work_items WHERE route = :route AND ready_key IS NOT NULL
+        SELECT ready_key, id FROM work_items WHERE route = :route AND ready_key IS NOT NULL
          ORDER BY ready_key, id LIMIT 1
         """,
         route=int(route),
     )
-    return found is not None
+    return None if found is None else (found["ready_key"], found["id"])
 
 
 def renew(tx: "Tx", *, owner: str, now: datetime) -> int:
