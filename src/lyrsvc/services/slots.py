@@ -29,9 +29,8 @@ IDLE_LOOK_S: Final = 0.05
 """A slot that found nothing looks again after so long at the earliest, however often it rings:
 a burst of webhooks must not make a slot that is not concerned look at each of them."""
 
-
 Head = tuple[Route | None, object]
-"""What waits in front of a route, or of what became due."""
+"""What waits in front: on a route by its place, on either by the moment it became due."""
 
 
 class ClaimDesk:
@@ -48,19 +47,14 @@ class ClaimDesk:
     def has_work(self, route: Route) -> bool:
         """Tell whether a claim may give something; what became due counts on either route."""
         with self._db.read() as tx:
-            if claims.is_anything_ready(tx, route):
-                return True
-            due_at = claims.next_due_at(tx)
-        return due_at is not None and due_at <= self._clock.now()
+            return claims.is_anything_ready(tx, route) or self._due_since(tx) is not None
 
-    def heads(self) -> "set[Head]":
-        """Give what waits in front of each route; and when what became due first did."""
+    def heads(self) -> set[Head]:
+        """Give whatever a claim may give first."""
         with self._db.read() as tx:
-            fronts = {(route, claims.first_ready(tx, route)) for route in Route}
-            due_at = claims.next_due_at(tx)
-        ready: set[Head] = {front for front in fronts if front[1] is not None}
-        is_due = due_at is not None and due_at <= self._clock.now()
-        return {*ready, (None, due_at)} if is_due else ready
+            heads: list[Head] = [(route, claims.first_ready(tx, route)) for route in Route]
+            heads.append((None, self._due_since(tx)))
+        return {head for head in heads if head[1] is not None}
 
     def next_due_at(self) -> datetime | None:
         """Give the moment the next waiting item becomes due."""
@@ -86,6 +80,10 @@ class ClaimDesk:
         with self._lock:
             self._turns[route] = counted
         return item
+
+    def _due_since(self, tx: Tx) -> datetime | None:
+        due_at = claims.next_due_at(tx)
+        return due_at if due_at is not None and due_at <= self._clock.now() else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

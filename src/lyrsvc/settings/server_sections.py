@@ -234,7 +234,7 @@ class Server(Section):
     )
     work_interval_seconds = Integer(
         0,
-        "Seconds between two looks into the queue; 0 = `api.cooldown`, at least 15.",
+        "Seconds an idle worker rests; new work wakes it. 0 = `api.cooldown`, at least 15.",
         unit="s",
         check=clamp(0, 86400),
         env="LYRSVC_WORK_INTERVAL",
