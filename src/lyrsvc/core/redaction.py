@@ -38,8 +38,8 @@ _DEEPEST: Final = 8
 _LONGEST_RECALLED: Final = 64
 _MOST_RECALLED: Final = 256
 """The same few names and words are cleaned for line after line."""
-_LEAST_LONG: Final = 10_000
-"""Below it, a number is too short for a secret, its sign included."""
+_SHORT_NUMBERS: Final = range(-9_999, 100_000)
+"""Those with too few characters for a secret, the sign included."""
 
 
 class Redactor:
@@ -125,16 +125,24 @@ class Redactor:
 
     def _plain_mapping(self, fields: Mapping[str, object], depth: int) -> dict[str, object]:
         plain: dict[str, object] = {}
+        recalled = self._recalled.get  # every line comes by here: most of it is known
         for name, value in list(fields.items()):
             text = name if type(name) is str else _text(name)
-            shown = REDACTED if _names_a_secret(text) else self._plain(value, depth + 1)
-            plain[self.clean(text)] = shown
+            if _names_a_secret(text):
+                shown: object = REDACTED
+            elif type(value) is str:
+                shown = recalled(value) or self.clean(value)
+            elif type(value) is int and value in _SHORT_NUMBERS:
+                shown = value
+            else:
+                shown = self._plain(value, depth + 1)
+            plain[recalled(text) or self.clean(text)] = shown
         return plain
 
     def _plain(self, value: object, depth: int) -> object:
         if type(value) is str:
             return self.clean(value)
-        if type(value) is int and -_LEAST_LONG < value < _LEAST_LONG:
+        if type(value) is int and value in _SHORT_NUMBERS:
             return value
         if value is None or isinstance(value, bool):
             return value

@@ -109,7 +109,10 @@ class TextFormat(LineFormat):
             f"{second}.{thousandths:03}{zone} {level_name(record.levelno).upper():<5} "
             f"{escape_controls(record.name)} {escape_controls(message)}"
         )
-        pairs = [f" {_key(name)}={_value(one)}" for name, one in _flat(fields.items())]
+        pairs = [
+            f" {_key(name)}={one if type(one) is int else _value(one)}"
+            for name, one in _flat(fields.items())
+        ]
         return self._redactor.clean_values(head + "".join(pairs))
 
 

@@ -47,6 +47,8 @@ Answer = dict[str, Any]
 _LONGEST_SHOWN: Final = 200
 _MOST_SHOWN: Final = 100
 """So many ids of items a line holds at most."""
+_EFFECTS: Final = tuple((str(effect), effect) for effect in Effect)
+_STEPS: Final = tuple((str(step), step) for step in ResolvedBy)
 _LOG = logging.getLogger("lyrsvc.webhook")
 
 
@@ -261,8 +263,8 @@ class Intake:
             "status": "accepted",
             "event": event.name,
             "tracks": len(outcomes),
-            **{str(effect): effects.count(effect) for effect in Effect},
-            "resolved": {str(step): steps.count(step) for step in ResolvedBy},
+            **{name: effects.count(effect) for name, effect in _EFFECTS},
+            "resolved": {name: steps.count(step) for name, step in _STEPS},
         }
         return _Taken(answer, sorted(ids))
 

@@ -80,7 +80,7 @@ class AnswerWatch:
         if message["type"] != "http.response.start":
             self._keep_unframed(message)
             return message
-        headers = list(message.get("headers", ()))
+        headers = message.get("headers", ())
         names = {name.lower(): value for name, value in headers}
         self.is_stream = names.get(b"content-type", b"").startswith(_STREAM_TYPE)
         self._has_length = b"content-length" in names
@@ -88,10 +88,12 @@ class AnswerWatch:
         self._keep_unframed(message)
         if self.cycle is not None and self.cycle.more_body:
             self.cycle.keep_alive = False
-        headers = [(name, value) for name, value in headers if name.lower() != _STRICT_NAME]
-        if self._strict_transport and not _was_forwarded(scope):
-            headers.append((_STRICT_NAME, STRICT_TRANSPORT[1].encode()))
-        return {**message, "headers": headers}
+        is_strict = self._strict_transport and not _was_forwarded(scope)
+        if not is_strict and _STRICT_NAME not in names:
+            return message
+        others = [(name, value) for name, value in headers if name.lower() != _STRICT_NAME]
+        strict = [(_STRICT_NAME, STRICT_TRANSPORT[1].encode())] if is_strict else []
+        return {**message, "headers": others + strict}
 
     def _keep_unframed(self, message: Message) -> None:
         """Keep chunks from a client of HTTP/1.0; what it is sent ends with the connection.
