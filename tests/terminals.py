@@ -1,9 +1,11 @@
 """Running commands in process, through the parser, as the entry does."""
 
+import errno
 import io
 import json
+import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from lyrsvc.cli.call import World
 from lyrsvc.cli.running import main
@@ -45,6 +47,13 @@ class Pipe(io.StringIO):
         return False
 
 
+class Full(Pipe):
+    """A stream onto a disk that is full."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 class Shell:
     """A user with a home directory, who types commands."""
 
@@ -74,17 +83,18 @@ class Shell:
         terminal: bool = False,
         watched: bool = False,
         environ: dict[str, str] | None = None,
+        out: TextIO | None = None,
     ) -> Done:
-        out = Screen() if terminal else Pipe()
+        shown = Screen() if terminal else Pipe()
         err = Screen() if watched else Pipe()
         world = World(
             {**self.environ, **(environ or {})},
             self.working_directory,
             "tester",
             io.StringIO(stdin),
-            out,
+            out or shown,
             err,
             self.clock,
         )
         code = main(list(argv), world)
-        return Done(code, out.getvalue(), err.getvalue())
+        return Done(code, shown.getvalue(), err.getvalue())

@@ -89,9 +89,16 @@ class Service(fronting.Front, fronting.Workings, Runtime):
 
     def keep_minutes(self) -> None:
         """Write down every minute what was noted off the path of requests."""
+        self.warn_of_libraries()
         while not self.clock.wait(_MINUTE_S):
             self.flush()
         self.flush()
+
+    def warn_of_libraries(self) -> None:
+        """Say which libraries cannot be seen; a disk may take its time, so not while starting."""
+        for entry in self.health.entries():
+            if entry.code in ("library_missing", "library_empty"):
+                _LOG.warning("%s; %s", entry.detail, entry.remedy)
 
     def flush(self) -> None:
         """Write down what was noted: uses of keys, moved sessions, the last webhook, floods."""

@@ -8,7 +8,7 @@ import pytest
 from fakes import FakeClock
 from lyrsvc.store import audit_log
 from lyrsvc.store.database import Database
-from terminals import Shell
+from terminals import Full, Shell
 
 
 def rows(shell: Shell) -> list[str]:
@@ -66,3 +66,28 @@ def test_a_row_that_cannot_be_written_does_not_hide_a_new_key(shell: Shell, data
     assert done.code == 0
     assert done.out.startswith("lyrsvc_")
     assert "the audit row was not kept" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "event"),
+    [
+        (["keys", "create", "--name", "x"], "key.created"),
+        (["library", "add", "."], "library.added"),
+        (["library", "remove", "old", "--yes"], "library.removed"),
+    ],
+)
+def test_what_was_done_is_written_down_although_the_answer_cannot_be(
+    shell: Shell, add_library, words, event, tmp_path
+):
+    add_library("old", str(tmp_path / "old"))
+    done = shell.run(*words, out=Full())
+    assert done.code == 1
+    assert "cannot write the answer: no space left on device" in done.err
+    assert f"event={event}" in done.err
+    assert rows(shell)[0] == event
+
+
+def test_a_key_that_could_not_be_shown_can_be_revoked(shell: Shell):
+    done = shell.run("keys", "create", "--name", "x", out=Full())
+    remedy = next(line for line in done.err.splitlines() if "could not be shown" in line)
+    assert shell.run(*remedy.partition("with: lyrsvc ")[2].split()).code == 0

@@ -389,6 +389,29 @@ def test_root_leaves_no_file_of_root_in_a_directory_of_another(filled):
         assert events(directory / "x.db")[-1] == "backup.restored"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_root_keeps_only_the_newest_where_only_root_may_write(filled):
+    filled.run("backup", "-o", "warm.tar.gz")
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as outside:
+        shutil.copyfile(filled.database, Path(name) / "x.db")
+        for path in (Path(name), Path(name) / "x.db"):
+            os.chown(path, 1234, 1234)
+        filled.environ["LYRSVC_DB_PATH"] = str(Path(name) / "x.db")
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                os._exit(filled.run("backup", "-o", outside, "--keep", "1").code)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(list(Path(outside).iterdir())) == 1
+        assert events(Path(name) / "x.db")[-3:] == ["backup.created"] * 3
+
+
+def test_where_there_is_nothing_to_save_nothing_is_made(shell: Shell):
+    assert shell.run("backup").code == 1
+    assert shell.run("backup", "-o", "sub/b.tar.gz").code == 1
+    assert list(shell.home.iterdir()) == []
+
+
 # -- completion ---------------------------------------------------------------------------------
 
 

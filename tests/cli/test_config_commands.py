@@ -315,3 +315,55 @@ def test_a_command_of_root_leaves_no_file_of_root_in_a_directory_of_another(shel
         assert os.waitpid(child, 0)[1] == 0
         assert {path.stat().st_uid for path in directory.rglob("*")} == {1234}
         assert (directory / "logs" / "l.log").exists()
+
+
+@pytest.mark.spec("C-01")
+def test_a_stored_secret_is_listed_with_its_source(shell: Shell):
+    shell.run("secrets", "set", "provider_token", stdin="tok-12345678\n")
+    rows = {row["setting"]: row for row in shell.run("config", "list", "--json").json}
+    assert rows["api.token"]["source"] == "store"
+    assert rows["api.token"]["value"] == "[REDACTED]"
+    assert rows["server.webhook_api_keys"]["source"] == "default"
+    assert shell.run("config", "get", "api.token").out == "[REDACTED]\n"
+    assert shell.run("config", "get", "api.token", "--reveal").out == "tok-12345678\n"
+    listed = shell.run("config", "list", "--changed").out
+    assert "api.token" in listed
+    shell.environ["LYRSVC_API_TOKEN"] = "another-token"
+    given = shell.run("config", "get", "api.token", "--json").json
+    assert given["source"] == "env:LYRSVC_API_TOKEN"
+
+
+def test_only_a_list_takes_several_words(shell: Shell):
+    refused = shell.run("config", "set", "server.instance_name", "Living", "Room")
+    assert refused.code == 2
+    assert "takes one value" in refused.err
+    assert not shell.config.exists()
+    assert shell.run("config", "set", "server.allowed_hosts", "a.example", "b.example").code == 0
+    saved = tomllib.loads(shell.config.read_text())
+    assert saved["server"]["allowed_hosts"] == ["a.example", "b.example"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("api.cooldown= 7 ", "api.cooldown=7"),
+        ("logging.level=WARNING", "logging.level=warn"),
+        (
+            "providers.lrclib.base_url=https://bob:s3cretpw@mirror.example",
+            "providers.lrclib.base_url=https://[REDACTED]@mirror.example",
+        ),
+    ],
+)
+def test_what_is_told_is_what_was_saved(shell: Shell, typed, shown):
+    assert shell.run("config", "set", typed).lines == [shown]
+
+
+def test_an_empty_list_can_be_saved_and_what_is_not_there_is_not_removed(shell: Shell):
+    assert shell.run("config", "set", "realign.identity_keys", "[]").code == 0
+    assert tomllib.loads(shell.config.read_text())["realign"]["identity_keys"] == []
+    assert shell.run("config", "set", "realign.identity_keys", "").out == (
+        "realign.identity_keys removed\n"
+    )
+    assert shell.run("config", "unset", "realign.identity_keys").out == (
+        "realign.identity_keys was not in the file\n"
+    )

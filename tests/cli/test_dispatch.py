@@ -150,3 +150,21 @@ def test_a_flag_given_to_a_setting_out_of_its_choices_is_a_usage_error(shell: Sh
     done = shell.run("queue", "list", "--log-level", "loud")
     assert done.code == 2
     assert "debug, info, warn, error" in done.err
+
+
+def test_help_among_other_letters_is_help(shell: Shell):
+    done = shell.run("library", "list", "-qh")
+    assert done.code == 0
+    assert done.out.startswith("usage: lyrsvc library list")
+
+
+def test_help_names_the_opposite_of_a_switch(shell: Shell):
+    assert "--web-ui, --no-web-ui" in shell.run("serve", "--help").out
+
+
+def test_an_unknown_lane_on_the_command_line_is_a_mistake_in_it(shell: Shell):
+    done = shell.run("--provider", "nope", "A,B")
+    assert done.code == 2
+    assert 'no lane "nope"' in done.err
+    shell.write_config('[providers]\nprimary = "nope"\n')
+    assert shell.run("A,B").code == 1

@@ -1,12 +1,15 @@
 """The output contract: tables, tab-separated rows, JSON, and nothing that a terminal obeys."""
 
+import io
 import json
+import re
 import subprocess
 import sys
 from unicodedata import normalize
 
 import pytest
 
+from lyrsvc.cli.listing import Form, print_rows
 from queue_cases import Queue, a_wish
 from terminals import Shell
 
@@ -87,6 +90,28 @@ def test_a_terminal_gets_an_aligned_table_cut_to_its_width(shell: Shell, add_ite
 
     assert all(display_width(line) <= 100 for line in lines)
     assert "…" in lines[1]
+
+
+def test_names_are_cut_before_words_that_mean_something():
+    out = io.StringIO()
+    row = {
+        "status": "deferred",
+        "due_at": "2026-01-31T14:05:06Z",
+        "artist": "A" * 40,
+        "reason": "rejected_content",
+    }
+    print_rows(out, tuple(row), [row], Form(terminal=True, width=60))
+    shown = out.getvalue().splitlines()[1]
+    assert re.fullmatch(r"deferred  2026-\d\d-\d\d \d\d:\d\d:06  A+…  rejected_content", shown)
+
+
+def test_of_two_long_paths_the_names_of_the_files_are_seen():
+    out = io.StringIO()
+    row = {"old_path": f"/{'m' * 60}/01 Old.lrc", "new_path": f"/{'m' * 60}/01 New.lrc"}
+    print_rows(out, ("old_path", "new_path"), [row], Form(terminal=True, width=60))
+    assert out.getvalue().count("…") == 2
+    assert "01 Old.lrc" in out.getvalue()
+    assert "01 New.lrc" in out.getvalue()
 
 
 @pytest.mark.spec("C-50")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -13,6 +14,7 @@ from lyrsvc.cli.realign_commands import COLUMNS, SUMMARY
 from lyrsvc.store import locks
 from lyrsvc.store.database import Database
 from terminals import Shell
+from typing_terminal import on_a_terminal, read_until
 
 ISRC = "USABC1234567"
 MBID = "11111111-1111-4111-8111-111111111111"
@@ -278,3 +280,38 @@ def test_a_watched_run_shows_its_progress_and_no_database_is_said(shell: Shell, 
 def test_completion_offers_libraries(shell: Shell, music):
     offered = answer(["realign", "--library", ""], shell.environ, str(shell.home)).splitlines()
     assert "music" in [word.partition("\t")[0] for word in offered]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_the_files_that_root_names_are_opened_as_root(shell: Shell, music, tmp_path):
+    shell.run("realign")  # all imports done before the forks
+    mine = tmp_path / "root's"
+    mine.mkdir(mode=0o700)
+    for place in (
+        shell.database.parent,
+        music,
+        *music.rglob("*"),
+        *shell.database.parent.iterdir(),
+    ):
+        os.chown(place, 1234, 1234)
+    for parent in (tmp_path, *tmp_path.parents[:3], *shell.database.parents[1:4]):
+        parent.chmod(0o755)
+    before = sidecars(music)
+    for words in (["--backup", str(mine / "b.jsonl")], ["--undo", str(mine / "b.jsonl")]):
+        child = os.fork()
+        if child == 0:
+            os._exit(shell.run("realign", "--yes", *words).code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        if words[0] == "--backup":
+            assert sidecars(music) != before
+    assert sidecars(music) == before
+    assert {path.stat().st_uid for path in shell.database.parent.iterdir()} == {1234}
+
+
+@pytest.mark.parametrize(("command", "header"), [("realign", b"action"), ("scan", b"libra")])
+def test_rows_are_not_written_onto_the_progress_line(shell: Shell, music, command, header):
+    child, screen = on_a_terminal(shell.home, command)
+    seen = read_until(screen, None)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert re.search(rb"\d (files|directories)", seen)  # there was one
+    assert re.search(rb"[\r\n]" + header, seen)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lyrsvc.core.display import display_width, escape_controls, fit
+from lyrsvc.core.display import display_width, escape_controls, fit, fit_end
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -95,3 +95,17 @@ def test_an_escaped_text_is_one_line_that_every_terminal_can_be_sent(text):
     shown.encode()
     assert len(shown.splitlines()) <= 1
     assert not any(unicodedata.category(one) in {"Cc", "Cs"} for one in shown)
+
+
+@given(st.text(max_size=40), st.integers(0, 30))
+def test_an_end_that_fits_is_never_wider_and_is_the_end(text, width):
+    shown = fit_end(text, width)
+    assert display_width(shown) <= width
+    assert text.endswith(shown.removeprefix("…"))
+    if display_width(text) <= width and len(text) <= width:
+        assert shown == text
+
+
+def test_of_a_path_the_end_is_kept():
+    assert fit_end("/srv/music/Marsh/01 Hello.lrc", 14) == "…/01 Hello.lrc"
+    assert fit_end("/音楽/歌.lrc", 8) == "…/歌.lrc"

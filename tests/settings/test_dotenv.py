@@ -180,3 +180,10 @@ class TestWhichFile:
 
     def test_no_file_is_nothing_to_speak_of(self, machine):
         assert machine.examine("").findings == ()
+
+
+def test_a_misspelt_name_of_ours_is_warned_of(machine):
+    (machine.cwd / ".env").write_text("LYRSVC_API_COOLDWN=5\nOTHER=1\n")
+    assert list(machine.examine("").warnings) == [
+        'unknown variable "LYRSVC_API_COOLDWN"; did you mean "LYRSVC_API_COOLDOWN"?'
+    ]

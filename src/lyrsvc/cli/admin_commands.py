@@ -29,11 +29,11 @@ def set_password(call: Call) -> int:
         password_hash = Passwords().hash(password)
         ended = _replace(call, db, found, password_hash)
     user = found.admin.username
+    call.audit("auth.password.changed", user=user, sessions_ended=ended)
     call.print_result(
         {"user": user, "sessions_ended": ended},
         f"password changed for {_shown(user)}; {ended} sessions signed out",
     )
-    call.audit("auth.password.changed", user=user, sessions_ended=ended)
     return 0
 
 

@@ -23,11 +23,12 @@ def create(call: Call) -> int:
     """Make an archive and print where it is and how large."""
     from lyrsvc.cli.library_commands import print_row
     from lyrsvc.cli.progress_of import progress_of
-    from lyrsvc.services.backing_up import Watch, make_backup, prune
+    from lyrsvc.services.backing_up import Watch, make_backup, prune, require_database
 
     home = call.database_path.parent
     if call.args.output is None and is_root():
         become_owner(home)
+    require_database(call.database_path)
     target = _target(call)
     _make_room(target.parent)
     with progress_of(call, "MiB") as line:
@@ -46,13 +47,15 @@ def create(call: Call) -> int:
             clock=call.world.clock,
             watch=Watch(tell=tell),
         )
-    print_row(call, COLUMNS, _row(made))
-    if is_root():
-        become_owner(home)  # so that the row in the database is written by its owner
-    call.audit("backup.created", path=str(made.path), includes_key=call.args.include_key)
-    if call.args.keep:
-        for path in prune(target.parent, keep=call.args.keep):
-            call.note(f"removed the older backup {path}")
+    try:
+        older = prune(target.parent, keep=call.args.keep) if call.args.keep else []
+    finally:
+        if is_root():
+            become_owner(home)  # so that the row in the database is written by its owner
+        call.audit("backup.created", path=str(made.path), includes_key=call.args.include_key)
+        print_row(call, COLUMNS, _row(made))
+    for path in older:
+        call.note(f"removed the older backup {path}")
     return 0
 
 

@@ -13,6 +13,8 @@ from lyrsvc.settings.loading import Loaded
 from lyrsvc.settings.sections import Db, Settings
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from lyrsvc.cli.listing import Row
     from lyrsvc.cli.voice import Voice
     from lyrsvc.core.ports import Clock
@@ -63,9 +65,18 @@ class Call(NamedTuple):
         """Print a result line."""
         self.world.stdout.write(text + "\n")
 
-    def print_rows(self, columns: Sequence[str], rows: "Iterable[Row]") -> None:
-        """Print rows in the form the user asked for."""
-        from lyrsvc.cli.listing import Form, print_rows
+    def print_rows(
+        self,
+        columns: Sequence[str],
+        rows: "Iterable[Row]",
+        *,
+        through: "Callable[[], AbstractContextManager[None]] | None" = None,
+    ) -> None:
+        """Print rows in the form the user asked for.
+
+        While a progress line is on the terminal, each is written inside its ``through``.
+        """
+        from lyrsvc.cli.listing import Form, Through, print_rows
 
         terminal = self.world.stdout.isatty()
         form = Form(
@@ -74,7 +85,8 @@ class Call(NamedTuple):
             terminal=terminal,
             width=terminal_width(self.world) if terminal else 0,
         )
-        print_rows(self.world.stdout, columns, rows, form)
+        out = self.world.stdout
+        print_rows(Through(out, through) if terminal and through else out, columns, rows, form)
 
     def print_result(self, fields: dict[str, Any], text: str) -> None:
         """Print a result as an object, or as a line for people."""

@@ -47,6 +47,11 @@ class Argument:
         return self.names[0].startswith("-")
 
     @property
+    def shown_names(self) -> tuple[str, ...]:
+        """The names that help and documentation list."""
+        return self.names
+
+    @property
     def takes_value(self) -> bool:
         """Tell whether the next word belongs to the flag."""
         return self.kind not in ("switch", "toggle")

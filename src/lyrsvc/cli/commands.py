@@ -249,6 +249,7 @@ COMMANDS: tuple[Command, ...] = (
             *_pair("--require-provenance", "Apply only exact matches, whatever is set."),
         ),
         listing=True,
+        keeps_identity=True,
         epilog="Without --yes nothing is moved. Only the stem changes, no file is ever replaced, "
         "and audio is never touched.",
     ),

@@ -5,9 +5,11 @@ from typing import Any
 
 from lyrsvc.cli.call import Call
 from lyrsvc.core.errors import ConfigError, UsageError
+from lyrsvc.core.redaction import REDACTED
 from lyrsvc.core.setting import Entry, Place
 from lyrsvc.settings.locations import home_of
 from lyrsvc.settings.registry import nearest
+from lyrsvc.settings.secret_values import SECRET_SETTINGS
 
 COLUMNS = ("setting", "value", "source")
 
@@ -19,8 +21,10 @@ def get(call: Call) -> int:
     entry = _entry(call, call.args.key)
     value = call.loaded.resolution.values[entry.path]
     text = shown(entry, value, reveal=call.args.reveal)
-    fields = {"setting": entry.key, "value": text, "source": call.loaded.source(entry.path)}
-    call.print_result(fields, text)
+    source = call.loaded.source(entry.path)
+    if source == "default" and entry.path in _stored(call):
+        text, source = _kept(call, entry) if call.args.reveal else REDACTED, "store"
+    call.print_result({"setting": entry.key, "value": text, "source": source}, text)
     return 0
 
 
@@ -29,12 +33,15 @@ def list_settings(call: Call) -> int:
     from lyrsvc.settings.reference import shown
 
     def rows() -> Iterator[dict[str, Any]]:
+        stored = _stored(call)
         for entry in call.loaded.registry.entries:
             source = call.loaded.source(entry.path)
+            text = shown(entry, call.loaded.resolution.values[entry.path])
+            if source == "default" and entry.path in stored:
+                text, source = REDACTED, "store"
             if entry.setting.internal or (call.args.changed and source == "default"):
                 continue
-            value = call.loaded.resolution.values[entry.path]
-            yield {"setting": entry.key, "value": shown(entry, value), "source": source}
+            yield {"setting": entry.key, "value": text, "source": source}
 
     call.print_rows(COLUMNS, rows())
     return 0
@@ -86,7 +93,13 @@ def _pairs(call: Call) -> Iterator[tuple[str, str]]:
     if "=" not in words[0] or words[0] in registry.by_path:
         if len(words) == 1:
             raise UsageError(f"config set {words[0]} needs a value; to remove it: config unset")
-        yield _entry(call, words[0]).path, ",".join(words[1:])
+        entry = _entry(call, words[0])
+        if len(words) > 2 and not entry.setting.is_list:
+            raise UsageError(
+                f'{entry.key} takes one value, so "{words[2]}" is one too many; '
+                "quote a value with blanks, or name several settings as KEY=VALUE words"
+            )
+        yield entry.path, ",".join(words[1:])
         return
     for word in words:
         key, sign, value = word.partition("=")
@@ -96,18 +109,27 @@ def _pairs(call: Call) -> Iterator[tuple[str, str]]:
 
 
 def _save(call: Call, texts: dict[str, str | None]) -> int:
+    from lyrsvc.settings.reference import shown
     from lyrsvc.settings.saving import save
 
-    changes = {path: _as_written(call, path, text) for path, text in texts.items()}
-    saved = save(call.loaded.inputs, changes, clock=call.world.clock)
     registry = call.loaded.registry
+    values = {path: _understood(call, path, text) for path, text in texts.items()}
+    changes = {
+        path: None if value is None else registry.by_path[path].setting.to_toml(value)
+        for path, value in values.items()
+    }
+    saved = save(call.loaded.inputs, changes, clock=call.world.clock)
     for path, old, new in saved.changes:
         call.audit("setting.changed", setting=path, old=old, new=new)
     for path in texts:
         if winner := call.loaded.locked_by(path):
             call.note(f"{registry.by_path[path].key} is saved, but {winner} wins")
+    changed = {change.path for change in saved.changes}
     lines = [
-        f"{path} removed" if text is None else f"{path}={text}" for path, text in texts.items()
+        f"{path}={shown(registry.by_path[path], value)}"
+        if value is not None
+        else f"{path} {'removed' if path in changed else 'was not in the file'}"
+        for path, value in values.items()
     ]
     fields = {"saved": [change.path for change in saved.changes], "path": str(saved.path)}
     call.print_result(fields, "\n".join(lines))
@@ -116,7 +138,8 @@ def _save(call: Call, texts: dict[str, str | None]) -> int:
     return 0
 
 
-def _as_written(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401 - any TOML value
+def _understood(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401 - any value
+    """Give the value that a text stands for; None where the setting is to leave the file."""
     entry = call.loaded.registry.by_path[path]
     if entry.setting.secret:
         remedy = "lyrsvc secrets set provider_token, or webhook_api_key"
@@ -127,12 +150,40 @@ def _as_written(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401
         raise UsageError(f"{entry.key} is set in the environment only")
     if text is None or not text.strip():
         return None
+    if entry.setting.is_list and text.strip() == "[]":
+        return entry.setting.blank
     directory = call.loaded.config_path.parent if call.loaded.config_path else None
     place = Place(directory or call.world.working_directory, home_of(call.loaded.environ))
     try:
-        return entry.setting.as_written(text, place)
+        return entry.setting.from_text(text, place)
     except ValueError as wish:
         raise ConfigError([f'{path}: must be {wish}, not "{text}"']) from wish
+
+
+def _stored(call: Call) -> frozenset[str]:
+    """Name the settings that the secret store holds; neither its key nor a value is looked at."""
+    from lyrsvc.core.errors import StoreError
+    from lyrsvc.store import secret_blobs
+    from lyrsvc.store.database import Database, exists
+
+    path = call.settings.db.path
+    if path is None or not exists(path):
+        return frozenset()
+    try:
+        with Database.open(path, create=False, clock=call.world.clock) as db, db.read() as tx:
+            names = {row["name"] for row in secret_blobs.names(tx)}
+    except StoreError as error:
+        call.voice.warn(f"the secret store cannot be looked at: {error}")
+        return frozenset()
+    return frozenset(setting for name, setting in SECRET_SETTINGS.items() if name in names)
+
+
+def _kept(call: Call, entry: Entry) -> str:
+    """Open the one value of a setting that the secret store holds."""
+    from lyrsvc.cli.secret_commands import opened
+
+    name = next(name for name, setting in SECRET_SETTINGS.items() if setting == entry.path)
+    return opened(call, name)
 
 
 def _entry(call: Call, key: str) -> Entry:

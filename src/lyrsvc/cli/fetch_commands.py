@@ -3,10 +3,13 @@
 import contextlib
 import functools
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from lyrsvc import runtime
 from lyrsvc.cli import fetch_jobs
 from lyrsvc.cli.call import Call
+from lyrsvc.cli.command import GLOBAL_ARGUMENTS
 from lyrsvc.cli.fetch_report import FailedList, Report, Total
 from lyrsvc.cli.interrupts import EXIT_INTERRUPTED, ending_politely
 from lyrsvc.cli.progress import ProgressLine
@@ -19,6 +22,11 @@ from lyrsvc.services.fetch_job import FetchOptions
 from lyrsvc.services.fetching import Fetcher
 from lyrsvc.services.lanes import Cancelled
 from lyrsvc.services.lookup import Lookup
+
+_OF_THESE_SONGS: Final = frozenset(
+    {"--from", "--artist", "--title", "--album", "--isrc", "--duration", "--failed-list"}
+)
+"""Flags that say nothing about another list of songs."""
 
 
 def fetch(call: Call) -> int:
@@ -96,7 +104,24 @@ def _save_failed(call: Call, request: fetch_jobs.Request, left: FailedList) -> N
             file.writelines(f"{text}\n" for text in left.lines)
     except OSError as error:
         raise LyrsvcError(f"cannot write {path}: {error.strerror}") from error
-    call.note(f"what failed is listed in {path}; try again with: lyrsvc --from {path}")
+    call.note(f"what failed is listed in {path}; try again with: {_again(call, path)}")
+
+
+def _again(call: Call, path: Path) -> str:
+    """Write the line that does the same once more for what is listed in a file."""
+    import shlex
+
+    from lyrsvc.cli.flags import setting_flags, spelled
+
+    words = ["lyrsvc", "--from", str(path)]
+    for flag in (*call.command.arguments, *GLOBAL_ARGUMENTS):
+        if flag.is_flag and flag.names[0] not in _OF_THESE_SONGS:
+            value = getattr(call.args, flag.field)
+            words += spelled(flag, value) if value else []
+    for setting in setting_flags(call.command, call.loaded.registry.entries):
+        value = call.loaded.inputs.flags.get(setting.path)
+        words += spelled(setting, value) if value is not None and not setting.is_secret else []
+    return shlex.join(words)
 
 
 def _options(call: Call) -> FetchOptions:

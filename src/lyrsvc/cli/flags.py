@@ -1,6 +1,7 @@
 """The flags of commands together with those that settings bring along."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from lyrsvc.cli.command import GLOBAL_ARGUMENTS, Argument, Command
 from lyrsvc.cli.commands import BY_NAME, COMMANDS
@@ -28,6 +29,21 @@ class SettingFlag(Argument):
             offers=offers.get(setting.kind) or offers.get(entry.path, ""),
         )
         self.path = entry.path
+        self.is_secret = setting.secret
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """The names, and the opposite of a switch."""
+        return (*self.names, *self.opposite().names) if self.kind == "switch" else self.names
+
+
+def spelled(flag: Argument, value: Any) -> list[str]:  # noqa: ANN401 - each flag has its type
+    """Write a flag as it was given."""
+    if isinstance(value, list):
+        return [word for one in value for word in spelled(flag, one)]
+    if isinstance(value, bool):
+        return [(flag if value else flag.opposite()).names[0]]
+    return [flag.names[0], str(value)]
 
 
 def carries(command: Command, entry: Entry) -> bool:

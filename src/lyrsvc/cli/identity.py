@@ -13,7 +13,10 @@ def is_root() -> bool:
 
 def would_leave_traces(directory: Path) -> bool:
     """Tell whether files this process makes there would be root's in another user's directory."""
-    return is_root() and directory.stat().st_uid != 0
+    try:
+        return is_root() and directory.stat().st_uid != 0
+    except OSError:
+        return False
 
 
 def become_owner(directory: Path) -> None:

@@ -8,7 +8,7 @@ from lyrsvc.core.errors import UsageError
 
 if TYPE_CHECKING:
     from lyrsvc.core.api_key import ApiKey
-    from lyrsvc.services.keyring import Keyring
+    from lyrsvc.services.keyring import CreatedKey, Keyring
     from lyrsvc.store.database import Database
 
 COLUMNS = ("public_id", "name", "scopes", "revoked_at")
@@ -25,8 +25,8 @@ def create(call: Call) -> int:
     key = made.key
     call.voice.keep_back([made.raw])
     fields = {"public_id": key.public_id, "name": key.name, "scopes": sorted(key.scopes)}
-    call.print_result({**fields, "key": made.raw}, made.raw)
     call.audit("key.created", **fields)
+    _hand_over(call, made)
     if call.world.stderr.isatty():
         call.note("this key is shown once; nobody can read it again, so keep it now")
     return 0
@@ -62,9 +62,24 @@ def revoke(call: Call) -> int:
     ) as db:
         keyring = _keyring(call, db)
         key = keyring.revoke_part(part) if part else keyring.revoke_raw(raw)
-    call.print_result(_object(key), f"revoked {key.public_id}")
     call.audit("key.revoked", public_id=key.public_id, name=key.name, scopes=sorted(key.scopes))
+    call.print_result(_object(key), f"revoked {key.public_id}")
     return 0
+
+
+def _hand_over(call: Call, made: "CreatedKey") -> None:
+    """Print a new key; one that cannot be shown is of no use to anybody."""
+    key = made.key
+    fields = {"public_id": key.public_id, "name": key.name, "scopes": sorted(key.scopes)}
+    try:
+        call.print_result({**fields, "key": made.raw}, made.raw)
+        call.world.stdout.flush()
+    except OSError:
+        call.voice.complain(
+            f"the key was made, but could not be shown; "
+            f"revoke it with: lyrsvc keys revoke --id {key.short_id}"
+        )
+        raise
 
 
 def _keyring(call: Call, db: "Database") -> "Keyring":

@@ -92,10 +92,10 @@ def remove(call: Call) -> int:
         "scan_rows": held.scan_rows,
         "queue_items": held.cancelled,
     }
-    print_row(call, tuple(row), {**row, "removed": gone})
     if gone:
         call.audit("library.removed", library=library.name, path=str(library.path), **_numbers(row))
-    else:
+    print_row(call, tuple(row), {**row, "removed": gone})
+    if not gone:
         call.note("nothing was removed; add --yes to do it (no file is ever touched)")
     return 0
 
@@ -138,11 +138,11 @@ def _tell(call: Call, event: str, done: "Registered") -> int:
     row = {"id": library.id, "name": library.name, "path": str(library.path)}
     overrides = {"enrich": library.enrich, "detect_instrumental": library.detect_instrumental}
     notes = {"notes": list(done.notes)} if done.notes else {}
+    shown = {name: _OVERRIDE[value] for name, value in overrides.items()}
+    call.audit(event, library=library.name, path=str(library.path), **shown)
     print_row(call, PLACE, {**row, **overrides, **notes})
     for note in done.notes:
         call.note(note)
-    shown = {name: _OVERRIDE[value] for name, value in overrides.items()}
-    call.audit(event, library=library.name, path=str(library.path), **shown)
     return 0
 
 

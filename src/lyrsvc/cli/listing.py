@@ -1,14 +1,18 @@
 """Printing rows: a table on a terminal, tab-separated when piped, or one JSON document."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain, islice
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Protocol, TextIO
 
-from lyrsvc.core.display import display_width, escape_controls, fit
+from lyrsvc.core.display import display_width, escape_controls, fit, fit_end
 
 _SAMPLE = 200
 """Rows a table looks at to choose its column widths; the rest streams through."""
 _SLIMMEST = 6
+_EXACT = frozenset({"id", "public_id", "status", "reason", "outcome", "action", "method", "check"})
+"""Columns whose words are told apart by their ends, too."""
+_LONGEST_WORD = 20
 
 Row = Mapping[str, Any]
 
@@ -22,7 +26,28 @@ class Form(NamedTuple):
     width: int = 80
 
 
-def print_rows(out: TextIO, columns: Sequence[str], rows: Iterable[Row], form: Form) -> None:
+class Out(Protocol):
+    """Where rows are written to."""
+
+    def write(self, text: str, /) -> object:
+        """Write a text."""
+
+
+class Through:
+    """A stream on whose terminal something else is drawn: each text is written inside a context."""
+
+    def __init__(self, out: TextIO, context: Callable[[], AbstractContextManager[None]]) -> None:
+        self._out = out
+        self._context = context
+
+    def write(self, text: str, /) -> None:
+        """Write a text, at once."""
+        with self._context():
+            self._out.write(text)
+            self._out.flush()
+
+
+def print_rows(out: Out, columns: Sequence[str], rows: Iterable[Row], form: Form) -> None:
     """Print rows in the wanted form; nothing is kept in memory but a sample."""
     if form.json:
         print_json_rows(out, rows)
@@ -35,7 +60,7 @@ def print_rows(out: TextIO, columns: Sequence[str], rows: Iterable[Row], form: F
             out.write("\t".join(_cell(row.get(name)) for name in columns) + "\n")
 
 
-def print_json_rows(out: TextIO, rows: Iterable[Row]) -> None:
+def print_json_rows(out: Out, rows: Iterable[Row]) -> None:
     """Print an array, a row at a time."""
     opening = "["
     for row in rows:
@@ -73,31 +98,49 @@ def _undecodable(text: str) -> bool:
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _print_table(out: TextIO, columns: Sequence[str], rows: Iterable[Row], width: int) -> None:
+def _print_table(out: Out, columns: Sequence[str], rows: Iterable[Row], width: int) -> None:
     stream: Iterator[list[str]] = (
         [_cell(row.get(name), local=_is_time(name)) for name in columns] for row in rows
     )
     sample = list(islice(stream, _SAMPLE))
     widths = _widths(columns, sample, width)
+    cuts = [fit_end if _is_path(name) else fit for name in columns]
     for cells in chain([list(columns)], sample, stream):
-        line = "  ".join(_padded(cell, w) for cell, w in zip(cells, widths, strict=True))
+        line = "  ".join(map(_padded, cells, widths, cuts))
         out.write(fit(line.rstrip(), width) + "\n")
 
 
 def _widths(columns: Sequence[str], sample: list[list[str]], width: int) -> list[int]:
-    """Give every column what it needs; when the line is too long, the widest yield first."""
+    """Give every column what it needs; when the line is too long, the widest yield first.
+
+    Words of a closed list and times say nothing when cut, so names and paths yield before them.
+    """
     widths = [
         max(len(name), *(display_width(cells[at]) for cells in sample)) if sample else len(name)
         for at, name in enumerate(columns)
     ]
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > _SLIMMEST:
-        widths[widths.index(max(widths))] -= 1
+    every = range(len(columns))
+    names = [at for at in every if not (_is_exact(columns[at]) and widths[at] <= _LONGEST_WORD)]
+    for yielding in (names, every):
+        while sum(widths) + 2 * (len(widths) - 1) > width and yielding:
+            widest = max(yielding, key=widths.__getitem__)
+            if widths[widest] <= _SLIMMEST:
+                break
+            widths[widest] -= 1
     return widths
 
 
-def _padded(cell: str, width: int) -> str:
-    cut = fit(cell, width)
-    return cut + " " * (width - display_width(cut))
+def _padded(cell: str, width: int, cut: Callable[[str, int], str]) -> str:
+    text = cut(cell, width)
+    return text + " " * (width - display_width(text))
+
+
+def _is_path(column: str) -> bool:
+    return column.endswith("path") or column == "destination"
+
+
+def _is_exact(column: str) -> bool:
+    return column in _EXACT or _is_time(column)
 
 
 def _is_time(column: str) -> bool:

@@ -1,11 +1,13 @@
 """The entry: the only place that reads the environment, the arguments and the terminal."""
 
 import os
+import signal
 import sys
 
 
 def run() -> int:
     """Run the program as the shell started it."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # nothing is to be tidied up yet
     argv = sys.argv[1:]
     if argv[:1] == ["__complete"]:
         from lyrsvc.cli import completing

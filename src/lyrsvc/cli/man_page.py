@@ -83,7 +83,7 @@ def _name(argument: Argument) -> str:
     value = rf"\fI{_text(argument.value_name)}\fR"
     if not argument.is_flag:
         return value
-    names = ", ".join(rf"\fB{_text(name)}\fR" for name in argument.names)
+    names = ", ".join(rf"\fB{_text(name)}\fR" for name in argument.shown_names)
     if argument.kind == "toggle":
         return f"{names}[={value}]"
     return f"{names} {value}" if argument.takes_value else names

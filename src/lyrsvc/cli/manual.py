@@ -56,7 +56,7 @@ def _name(argument: Argument) -> str:
     value = argument.value_name
     if not argument.is_flag:
         return f"`{value}`"
-    names = ", ".join(f"`{name}`" for name in argument.names)
+    names = ", ".join(f"`{name}`" for name in argument.shown_names)
     return f"{names} `{value}`" if argument.takes_value else names
 
 

@@ -64,7 +64,7 @@ def of_mistake(group: str, rest: list[str]) -> str:
 def _arguments(arguments: Iterable[Argument]) -> list[str]:
     lines = []
     for argument in arguments:
-        name = ", ".join(argument.names) if argument.is_flag else argument.value_name
+        name = ", ".join(argument.shown_names) if argument.is_flag else argument.value_name
         if argument.is_flag and argument.takes_value:
             name += f" {argument.value_name}"
         elif argument.kind == "toggle":

@@ -1,11 +1,13 @@
 """Bringing sidecars back to audio files that were renamed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lyrsvc.cli.call import Call
+from lyrsvc.cli.identity import become_owner, would_leave_traces
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from lyrsvc.cli.progress import ProgressLine
@@ -36,13 +38,16 @@ def realign(call: Call) -> int:
     from lyrsvc.store import libraries
 
     policy = _policy(call)
-    with open_to_change(call) as db:
+    log = _log(call)
+    become_owner(call.database_path.parent)
+    with log, open_to_change(call) as db:
         with db.read() as tx:
             named = call.args.library or []
             chosen = [libraries.find(tx, name) for name in named] or libraries.all_libraries(tx)
-        with progress_of(call, "directories") as line, _log(call) as log:
+        with progress_of(call, "directories") as line:
             round_ = _Round(call, _realigner(call, db, policy), log, line)
-            _print(call, round_.rows({library.id: library for library in chosen}), round_)
+            rows = round_.rows({library.id: library for library in chosen})
+            _print(call, rows, round_, through=line.log_through)
     if not chosen:
         call.note("there is no library; register one with: lyrsvc library add PATH")
     elif round_.summary["planned"] and not call.args.yes:
@@ -142,8 +147,10 @@ def _undo(call: Call) -> int:
             raise UsageError(f"--undo and --{flag} exclude each other; see: lyrsvc realign --help")
     file = call.world.working_directory / call.args.undo
     moves = list(read_moves(file))
+    log = _log(call)
+    become_owner(call.database_path.parent)
     lines: list[Line] = []
-    with open_to_change(call) as db, _log(call) as log:
+    with log, open_to_change(call) as db:
         undo = Undo(db, clock=call.world.clock, chance=SystemRandom(), tell=lines.append)
         round_ = _UndoRound(log)
 
@@ -163,7 +170,13 @@ def _undo(call: Call) -> int:
     return 1 if undo.report.errors or undo.report.conflict else 0
 
 
-def _print(call: Call, rows: "Iterator[Line]", round_: "_Round | _UndoRound") -> None:
+def _print(
+    call: Call,
+    rows: "Iterator[Line]",
+    round_: "_Round | _UndoRound",
+    *,
+    through: "Callable[[], AbstractContextManager[None]] | None" = None,
+) -> None:
     shown = ({name: getattr(line, name) for name in COLUMNS} for line in rows)
     if call.args.json:
         from lyrsvc.cli.listing import to_json
@@ -172,19 +185,25 @@ def _print(call: Call, rows: "Iterator[Line]", round_: "_Round | _UndoRound") ->
         backup = str(round_.backup) if round_.backup else None
         call.print(to_json({"results": results, "summary": round_.summary, "backup": backup}))
         return
-    call.print_rows(COLUMNS, shown)
+    call.print_rows(COLUMNS, shown, through=through)
     sentence = ", ".join(f"{name} {number}" for name, number in round_.summary.items())
     call.voice.summarise(f"{sentence}; backup {round_.backup}" if round_.backup else sentence)
 
 
 def _log(call: Call) -> "MoveLog":
-    """Give the backup: the one that is named, else a new one beside the database."""
+    """Give the backup: the one that is named, else a new one beside the database.
+
+    A named one may lie where only root may write, and root is not who moves the files.
+    """
     from datetime import UTC
 
     from lyrsvc.files.move_log import MoveLog
 
     if call.args.backup is not None:
-        return MoveLog(call.world.working_directory / call.args.backup)
+        named = MoveLog(call.world.working_directory / call.args.backup)
+        if call.args.yes and would_leave_traces(call.database_path.parent):
+            named.open_early()
+        return named
     moment = call.world.clock.now().astimezone(UTC).strftime("%Y%m%d-%H%M%S")
     stem, number = call.database_path.parent / f"realign-backup-{moment}", 1
     path = stem.with_name(f"{stem.name}.jsonl")

@@ -93,13 +93,12 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
     registry = Registry()
     line = divide(argv, every_valued_flag(registry.entries))
     if line.command and line.asks != "version" and parsing.asks_for_help(line.rest):
-        from lyrsvc.cli import overview
-
-        world.stdout.write(overview.of_command(line.command, registry.entries))
-        return 0
+        return _explain(line.command, registry, world)
     if line.asks or line.command is None:
         return _answer_without_command(line, world)
     args, flags = parsing.parse(line.command, line.rest, registry.entries)
+    if args.help:  # among other letters, as in -qh
+        return _explain(line.command, registry, world)
     inputs = _inputs(line.command, args, flags, world)
     undone = _mend_file(inputs, world) if line.command.name == "serve" else None
     try:
@@ -114,6 +113,13 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
     if undone:
         voice.warn(undone)
     return _call(Call(line.command, args, loaded, world, voice), voice)
+
+
+def _explain(command: Command, registry: Registry, world: World) -> int:
+    from lyrsvc.cli import overview
+
+    world.stdout.write(overview.of_command(command, registry.entries))
+    return 0
 
 
 def _inputs(command: Command, args: parsing.Args, flags: Mapping[str, Any], world: World) -> Inputs:

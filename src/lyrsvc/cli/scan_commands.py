@@ -44,7 +44,7 @@ def scan(call: Call) -> int:
             scanner = runtime.build_scanner(call.settings, db=db, clock=call.world.clock)
             gc.freeze()  # looking through what stays would take time while others wait to write
             round_ = _Round(call, scanner, mode=mode, flags=flags, line=line)
-            call.print_rows(SUMMARY, round_.rows(chosen))
+            call.print_rows(SUMMARY, round_.rows(chosen), through=line.log_through)
     if not chosen:
         call.note("there is no library; register one with: lyrsvc library add PATH")
     return round_.code

@@ -70,6 +70,20 @@ def list_secrets(call: Call) -> int:
     return 0
 
 
+def opened(call: Call, name: str) -> str:
+    """Give a stored value, for whoever asked to see it; empty when there is none."""
+    from lyrsvc.services.secret_store import SecretStore
+
+    vault = _vault(call)
+    db = call.open_to_read()
+    if db is None:
+        return ""
+    with db:
+        store = SecretStore(db, vault, clock=call.world.clock, keep_back=lambda _: None)
+        secret = store.look(name)
+    return "" if secret is None else secret.value
+
+
 def _checked(call: Call, name: str, text: str) -> str:
     """Give the value as its setting will read it; a bad one is never repeated."""
     if not text.strip():

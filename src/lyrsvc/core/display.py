@@ -49,6 +49,21 @@ def fit(text: str, width: int, *, mark: str = ELLIPSIS) -> str:
     return text
 
 
+def fit_end(text: str, width: int, *, mark: str = ELLIPSIS) -> str:
+    """Cut the beginning of a text, so that at most ``width`` columns of its end are left."""
+    if len(text) <= width and text.isascii():
+        return text
+    if fit(text, width, mark=mark) == text:
+        return text
+    room = width - display_width(mark)
+    if room < 0:
+        return ""
+    start = max(len(text) - room * _MARKS_PER_COLUMN, 0)
+    while display_width(text[start:]) > room:
+        start += 1
+    return mark + text[start:]
+
+
 def _columns(text: str) -> Iterator[tuple[str, int]]:
     before = 0
     for character in text:

@@ -200,6 +200,11 @@ class Setting(Generic[T]):
         """The closed list of values, when there is one."""
         return ()
 
+    @property
+    def is_list(self) -> bool:
+        """Tell whether it holds several values."""
+        return isinstance(self.blank, tuple)
+
     def from_text(self, text: str, place: Place) -> T:  # noqa: ARG002 - paths need the place
         """Read a variable's or flag's text; raise ValueError with a wish when it does not fit."""
         return cast("T", text)

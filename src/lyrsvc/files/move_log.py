@@ -63,11 +63,8 @@ class MoveLog:
         self.path = path
         self._wait = wait
         self._handle: int | None = None
-
-    @property
-    def is_used(self) -> bool:
-        """Tell whether anything was to be written down."""
-        return self._handle is not None
+        self.is_used = False
+        """Whether anything was to be written down."""
 
     def __enter__(self) -> Self:
         return self
@@ -82,6 +79,11 @@ class MoveLog:
 
     def open(self) -> None:
         """Make sure that lines can be written; raise ``Refused`` when they cannot."""
+        self.open_early()
+        self.is_used = True
+
+    def open_early(self) -> None:
+        """Open the file before anything is to be written down, while we still may."""
         if self._handle is None:
             try:
                 self._handle = _open(self.path, self._wait)

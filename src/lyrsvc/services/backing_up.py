@@ -85,8 +85,7 @@ def make_backup(
 
     Whatever goes wrong, no archive is left behind and none is replaced.
     """
-    if not exists(database):
-        raise NotFound(f"no database at {database}; there is nothing to save")
+    require_database(database)
     if os.path.lexists(target):
         raise Refused(f"{target} is there already; it is not replaced, name another file with -o")
     watch = watch or Watch()
@@ -109,6 +108,12 @@ def make_backup(
         roles=tuple(part.role for part in parts),
         schema=found.schema,
     )
+
+
+def require_database(database: Path) -> None:
+    """Raise ``NotFound`` where there is nothing to save."""
+    if not exists(database):
+        raise NotFound(f"no database at {database}; there is nothing to save")
 
 
 def prune(directory: Path, *, keep: int) -> list[Path]:

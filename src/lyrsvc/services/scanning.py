@@ -368,7 +368,8 @@ class _Run:
                 libraries.note_scan(tx, report.library_id, now=now)
 
         self._db.write(end)
-        _LOG.info(
+        _LOG.log(
+            logging.WARNING if report.state is RunState.FAILED else logging.INFO,
             "scan ended",
             extra={
                 "library": report.library_name,

@@ -1,9 +1,10 @@
-"""The ``.env`` file: fills variables that are not set, and only those we know."""
+"""The ``.env`` file: fills variables that are not set, and only our own."""
 
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from lyrsvc import brand
 from lyrsvc.settings.environment_sections import Environment
 from lyrsvc.settings.findings import Finding, warning
 from lyrsvc.settings.registry import Registry
@@ -34,8 +35,8 @@ def read_dotenv(text: str, name: str, registry: Registry) -> DotEnv:
             result.findings.append(
                 warning("", f"{name} line {number}: {_NEVER} is taken from the environment only")
             )
-        elif registry.knows_variable(match[1]):
-            result.variables[match[1]] = _value(match)
+        elif registry.knows_variable(match[1]) or match[1].startswith(brand.ENV_PREFIXES):
+            result.variables[match[1]] = _value(match)  # unknown ones are warned of as others are
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from lyrsvc.settings.addresses import is_loopback_url
 from lyrsvc.settings.environment_sections import Environment
-from lyrsvc.settings.findings import Finding, fault, warning
+from lyrsvc.settings.findings import Finding, Kind, fault, warning
 from lyrsvc.settings.sections import Settings
 from lyrsvc.settings.server_sections import ScanSchedule
 
@@ -87,10 +87,9 @@ def _lanes_are_known(view: View) -> Iterator[Finding]:
     listing = ", ".join(known)
     chosen = view.settings.providers
     if chosen.primary not in known:
-        yield fault(
-            "providers.primary",
-            f'providers.primary: no lane "{chosen.primary}"; known: {listing}',
-        )
+        kind = Kind.USAGE if view.sources["providers.primary"] == "flag" else Kind.FAULT
+        text = f'providers.primary: no lane "{chosen.primary}"; known: {listing}'
+        yield Finding(kind, "providers.primary", text)
     for name in chosen.fallback_order:
         if name not in known:
             yield fault(
