@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -455,6 +456,18 @@ def test_a_list_is_worked_and_what_failed_can_be_fed_in_again(
     stand_in.set_mode("normal", song="Server Room Lullaby")
     again = patient.run("--from", name, "-o", "out")
     assert (again.code, states(again)) == (0, ["synced"])
+
+
+def test_the_line_to_try_again_with_does_so_as_it_stands(patient: Shell, stand_in: StandIn):
+    done = patient.run("--upgrade", "--depth", "3", "-o", "my lyrics", BROKEN, MISS)
+    (line,) = [line for line in done.err.splitlines() if "try again with: " in line]
+    words = shlex.split(line.partition("try again with: ")[2])
+    assert words[0] == "lyrsvc"
+    assert {"--upgrade", "--depth"} < set(words)
+    stand_in.set_mode("normal", song="Server Room Lullaby")
+    again = patient.run(*words[1:])
+    assert (again.code, states(again)) == (0, ["synced"])
+    assert all(name.startswith("my lyrics/") for name in files(patient.home))
 
 
 def test_without_a_failure_there_is_no_failed_list(shell: Shell):

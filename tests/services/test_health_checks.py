@@ -15,6 +15,7 @@ from lyrsvc.services.pausing import Pause, PauseCause
 from lyrsvc.services.root_probes import SILENT, RootProbes, RootState
 from lyrsvc.services.watcher import WatchState
 from lyrsvc.store import libraries, scan_runs
+from service_runs import House
 from worker_shop import Shop
 
 MIB = 1024 * 1024
@@ -300,3 +301,19 @@ def test_a_watcher_that_does_not_see_everything():
 
 def test_every_code_has_its_place_in_the_list():
     assert len(set(CODES)) == 16
+
+
+@pytest.mark.parametrize("state", ["missing", "empty", "filled"])
+def test_a_service_says_which_libraries_it_cannot_see(tmp_path, clock, caplog, state):
+    root = tmp_path / "shelf"
+    root.mkdir()
+    if state == "filled":
+        (root / "a").mkdir()
+    house = House(tmp_path, clock, "http://127.0.0.1:9")
+    with house.running() as run:
+        library(run.db, root)
+        if state == "missing":
+            root.rmdir()
+        run.service.warn_of_libraries()
+    told = [text for text in caplog.messages if str(root) in text]
+    assert len(told) == (state != "filled")
