@@ -3,6 +3,19 @@ import pytest
 from lyrsvc.core.title_relations import relate_titles, settle_trailing
 from lyrsvc.core.titles import read_title
 
+NOTES = (
+    *("TV Size", "Ballad Ver.", "Rap Version", "Answer Song", "Piano Ver.", "Movie Ver."),
+    *("Lo-Fi Ver.", "Lo-Fi", "Slow Ver.", "Duet", "Female Ver.", "Female", "Orchestra", "Strings"),
+    *("Solo", "Guitar Solo", "Kids Choir", "Narration", "Sequel", "The First Take", "Guide Vocal"),
+)
+FAR_NOTES = (
+    "ピアノバージョン",
+    "ショートサイズ",
+    "ソロ",
+    "발라드 버전",
+    "女声合唱",
+    "новая версия",
+)
 CASES = {
     "equal": [
         ("Harbour Lights", "harbour lights"),
@@ -27,6 +40,15 @@ CASES = {
         ("光", "Hikari (光)"),
         ("光 (Hikari)", "Hikari (光)"),
         ("Hikari 2 (光2)", "Hikari 2"),
+        ("紅蓮華 (Gurenge)", "紅蓮華"),
+        ("봄날 (Spring Day)", "봄날"),
+        ("竹 (Take)", "竹"),
+        ("帰り道 (Take Me Home)", "帰り道"),
+        ("강남스타일 (Gangnam Style)", "강남스타일"),
+        ("SOLO", "솔로 (SOLO)"),
+        ("SOLO (솔로)", "솔로 (SOLO)"),
+        ("紅蓮華 (Gurenge) (TV Size)", "紅蓮華 (TV Size)"),
+        ("Gurenge (紅蓮華) (TV Size)", "紅蓮華 (TV Size)"),
     ],
     "numbers": [
         ("1999", "1985"),
@@ -39,6 +61,8 @@ CASES = {
     "subset": [
         ("Satisfaction", "(I Can't Get No) Satisfaction"),
         ("You and I (Beta)", "You and I"),
+        *((f"紅蓮華 ({note})", "紅蓮華") for note in NOTES),
+        *((f"Gurenge ({note})", "Gurenge") for note in FAR_NOTES),
     ],
     "close": [
         ("Harbor Lights", "Harbour Lights"),
@@ -53,6 +77,9 @@ CASES = {
         ("Song 1 Beta", "Song 2 Gamma"),
         ("Song (10 Minute Version)", "Song"),
         ("光 (Part 2)", "Hikari (光)"),
+        ("光 (TV Size)", "Hikari (光)"),
+        ("光", "Hikari (光) (TV Size)"),
+        ("光 (Hikari)", "光 (TV Size)"),
         ("光", "Hikari (光) (Part 2)"),
         ("光", "Hikari (光 2)"),
         ("Hikari (光 2)", "Hikari"),

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from lyrsvc.core.languages import language_of
-from lyrsvc.core.wording import words_of
+from lyrsvc.core.wording import Words, words_of
 
 
 class Kind(StrEnum):
@@ -114,6 +114,17 @@ _BARE_NEUTRAL: Final = re.compile(
     r"|edition|soundtrack|motion picture|hd|hq|4k) ?)+"
 )
 
+# Of no class above, but no name either; "Take Me Home" is one, and so are 竹 (Take), 松 (Song).
+_NOTE: Final = re.compile(
+    r" (?:ver|versions?|versione|versao|versie|versjon|wersja|fassung|edits?|edition|mix|remake"
+    r"|arranged?|arrangement|solo|duets?|duett?o|choir|chorus|orchestra|strings|narration|sequel"
+    r"|medley|lofi|lo fi|ringtone|teaser|trailer|snippet"
+    r"|vocals?) | \S+ (?:size|cut|songs?|takes?) $|^ (?:tv|short|full|(?:fe)?male) $"
+    r"|версия|версія| (?:дуэт|соло|хор) |版|独唱|獨唱|合唱|对唱|對唱|弾き語り|アレンジ|サイズ"
+    r"|バージョン|バーション|ヴァージョン|ミックス|エディット|(?:ソロ|デュエット|솔로|듀엣) "
+    r"|버전|버젼|합창|편곡|גרס[הת]|نسخه|เวอร์ช"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Qualified:
@@ -158,6 +169,11 @@ def qualify_trailing(tokens: tuple[str, ...], *, origin: bool = False) -> Qualif
     if said.kinds.keys() & WORDS:
         return said if Kind.REMIX in said.kinds or _BARE_WORDS.fullmatch(padded) else Qualified()
     return said if _BARE_TIMING.fullmatch(padded) else Qualified()
+
+
+def is_version_note(words: Words) -> bool:
+    """Tell whether words beside a name tell of a version, such as "TV Size" or "Ballad Ver."."""
+    return _NOTE.search(f" {' '.join(words.spelled)} ") is not None
 
 
 def _detail(kind: Kind, tokens: tuple[str, ...]) -> frozenset[str]:

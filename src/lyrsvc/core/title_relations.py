@@ -1,12 +1,12 @@
 """How an answered title relates to the asked one."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from lyrsvc.core.qualifiers import qualify_trailing
+from lyrsvc.core.qualifiers import is_version_note, qualify_trailing
 from lyrsvc.core.similarity import near_words
 from lyrsvc.core.titles import Title
 from lyrsvc.core.wording import ARTICLES, Words, same_words, symbols_clash, tokens_fit
@@ -88,17 +88,24 @@ def _are_aliases(one: Title, other: Title) -> bool:
     if same_words(one.core, other.core):
         extras = [_is_foreign(e, one.core) for e in one.extras]
         extras += [_is_foreign(e, other.core) for e in other.extras]
-        return bool(extras) and all(extras)
+        return bool(extras) and all(extras) and _same_notes(one.extras, other.extras)
     return _is_named_by(one, other) or _is_named_by(other, one)
 
 
 def _is_named_by(one: Title, other: Title) -> bool:
     """Tell whether the core of one is the other's name in another script."""
-    if any(extra.numbers for extra in one.extras):
+    names = [extra for extra in other.extras if same_words(one.core, extra)]
+    others = [extra for extra in other.extras if extra not in names]
+    if any(extra.numbers for extra in (*one.extras, *others)):
         return False
-    return any(
-        same_words(one.core, extra) and _is_foreign(extra, other.core) for extra in other.extras
-    ) and not any(extra.numbers for extra in other.extras if not same_words(one.core, extra))
+    said = [extra for extra in one.extras if not same_words(other.core, extra)]
+    return any(_is_foreign(name, other.core) for name in names) and _same_notes(said, others)
+
+
+def _same_notes(some: Iterable[Words], others: Iterable[Words]) -> bool:
+    """Tell whether both sides say the same of the version: "TV Size" is no name in Latin."""
+    left, right = ({e.tokens for e in extras if is_version_note(e)} for extras in (some, others))
+    return left == right
 
 
 def _is_foreign(extra: Words, core: Words) -> bool:
