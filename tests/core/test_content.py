@@ -1,6 +1,7 @@
 """Sanity of the words."""
 
 import string
+from itertools import cycle
 
 import pytest
 
@@ -144,6 +145,23 @@ def test_one_text_in_the_characters_of_two_countries_is_no_conflict():
     mainland = "乱亚来侠个们伟杰伤亿优儿内两册冻别则刚创胜动务劳势区协参员单"
     assert not texts_conflict(taiwan, mainland)
     assert texts_conflict(taiwan, "国围园圆图团执坚报场块尘声处备复夺奋妇妈孙学宁宝实审写将")
+
+
+@pytest.mark.parametrize(
+    ("letters", "marks"),
+    [
+        ("بتثجح", "\u064b\u064e\u064f\u0650\u0651\u0652"),
+        ("בגדהו", "\u05b0\u05b4\u05b7\u05b8\u05bc"),
+        ("авгде", "\u0301"),
+    ],
+    ids=["arabic", "hebrew", "cyrillic"],
+)
+def test_one_text_with_and_without_vowel_signs_is_no_conflict(letters, marks):
+    bare = words(letters)
+    signed = [f"{word[0]}{sign}{word[1:]}" for word, sign in zip(bare, cycle(marks), strict=False)]
+    assert not texts_conflict(" ".join(bare), " ".join(signed))
+    others = "".join(chr(ord(letter) + 9) for letter in letters)
+    assert texts_conflict(" ".join(words(others)), " ".join(signed))
 
 
 def test_one_shared_word_few_words_or_another_script_are_no_conflict():

@@ -11,6 +11,7 @@ from lyrsvc.core.keys import match_key
 from lyrsvc.core.lrc import split_lines
 from lyrsvc.core.lyric_lines import is_text_bearing
 from lyrsvc.core.lyrics import Candidate, Cue
+from lyrsvc.core.normal_forms import normal_form
 from lyrsvc.core.scripts import main_script
 from lyrsvc.core.verdict import Decision, Verdict
 
@@ -44,6 +45,8 @@ CONFLICT_WORDS: Final = 20
 WORD_LETTERS: Final = 3
 UNSPACED_SCRIPTS: Final = frozenset({"Han", "Kana", "Thai", "Other"})
 """Written without blanks between words (or possibly so): compared by runs of three letters."""
+SPARING_SCRIPTS: Final = frozenset({"Arabic", "Hebrew", "Cyrillic"})
+"""Vowel signs and stress are written by some and left out by most: compared without them."""
 
 _LONGEST_PLACEHOLDER: Final = 400
 _SPAM: Final = re.compile(
@@ -121,12 +124,19 @@ def _is_too_short(sung: Sequence[str], asked_ms: int | None) -> bool:
 
 
 def _vocabulary(text: str, script: str) -> set[str]:
-    words = {word for word in _words(fold_han(match_key(text))) if len(word) >= WORD_LETTERS}
+    key = fold_han(match_key(text))
+    if script in SPARING_SCRIPTS:
+        key = _without_marks(key)
+    words = {word for word in _words(key) if len(word) >= WORD_LETTERS}
     if script not in UNSPACED_SCRIPTS:
         return words
     return {
         word[at : at + WORD_LETTERS] for word in words for at in range(len(word) - WORD_LETTERS + 1)
     }
+
+
+def _without_marks(key: str) -> str:
+    return "".join(c for c in normal_form("NFD", key) if not unicodedata.combining(c))
 
 
 def _words(key: str) -> list[str]:
