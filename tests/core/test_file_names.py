@@ -77,6 +77,21 @@ def test_the_folders_give_artist_and_album(path, artist, album):
         ("Album 3000", "Album 3000"),
         ("12345 Album", "12345 Album"),
         ("Album19999", "Album19999"),
+        ("1989 [2014]", "1989"),
+        ("1999 (1982)", "1999"),
+        ("1984 (1984)", "1984"),
+        ("(2014) 1989", "1989"),
+        ("2014 - 1989", "1989"),
+        ("2014 - 1989 (Deluxe)", "1989 (Deluxe)"),
+        ("1989 (Deluxe) [2014]", "1989 (Deluxe)"),
+        ("1987 (Deluxe)", "1987 (Deluxe)"),
+        ("2001 (Explicit)", "2001 (Explicit)"),
+        ("Hits 1975-1999", "Hits 1975-1999"),
+        ("Hits 1975 – 1999", "Hits 1975 – 1999"),
+        ("1975-1999 Hits", "1975-1999 Hits"),
+        ("1975-1999", "1975-1999"),
+        ("Hits 1975-1999 (2001)", "Hits 1975-1999"),
+        ("2001 - Hits 1975-1999", "Hits 1975-1999"),
     ],
 )
 def test_the_year_at_either_end_of_an_album_is_removed(folder, album):
@@ -89,6 +104,8 @@ def test_any_path_can_be_read(parts):
     assert names.title == names.title.strip()
 
 
-@pytest.mark.parametrize("flood", [" - " * 20_000, "0 " * 20_000, "1 -" * 20_000, "(1999" * 20_000])
+@pytest.mark.parametrize(
+    "flood", [" - " * 20_000, "0 " * 20_000, "1 -" * 20_000, "(1999" * 20_000, "()" * 20_000]
+)
 def test_hostile_names_take_no_time(flood):
     guess_names([flood, flood, flood])

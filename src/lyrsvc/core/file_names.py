@@ -16,9 +16,15 @@ _NUMBERED: Final = re.compile(r"[0-9]{1,3}(?:[-.][0-9]{1,3})?(?:\s*[-._)]+\s*|\s
 _CERTAIN_NUMBER: Final = re.compile(
     r"(?:0[0-9]{1,2}\s+|[0-9]{1,3}\s*[._)]\s*|[0-9]{1,3}-)(?=\S)(.+)"
 )
-_YEAR: Final = r"[(\[{]?(?:19|20)[0-9]{2}[)\]}]?"
-_YEAR_FIRST: Final = re.compile(rf"{_YEAR}(?:\s*[-–—_.]+\s*|\s+|(?<=[)\]}}]))(?=\S)(.+)")
+_BARE_YEAR: Final = r"(?:19|20)[0-9]{2}"
+_YEAR: Final = rf"[(\[{{]?{_BARE_YEAR}[)\]}}]?"
+_YEAR_FIRST: Final = re.compile(
+    rf"(?!{_BARE_YEAR}[-–—]{_BARE_YEAR}\b){_YEAR}"
+    r"(?:\s*[-–—_.]+\s*|\s+|(?<=[)\]}]))(?=\S)(.+)"
+)
 _YEAR_LAST: Final = re.compile(rf"(.*\S)(?:\s*[-–—_.]+\s*|\s+|(?=[(\[{{])){_YEAR}")
+_SPAN_LAST: Final = re.compile(rf"\b{_BARE_YEAR}\s?[-–—]\s?{_BARE_YEAR}$")
+_IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
 _DISC: Final = re.compile(r"(?:cd|dis[ck]|disque)\s*[-_.#]*\s*[0-9]{1,2}\b.*", re.IGNORECASE)
 
 
@@ -49,12 +55,18 @@ def guess_names(parts: Sequence[str]) -> GuessedNames:
 
 
 def without_year(folder: str) -> str:
-    """Give an album folder's name without the year at either end of it."""
+    """Give an album folder's name without the year of its release at either end.
+
+    A year with nothing but brackets beside it is the name itself, and a span of years is part
+    of one: ``1989 [2014]``, ``1987 (Deluxe)``, ``Hits 1975-1999``.
+    """
     name = folder.strip()
-    for pattern in (_YEAR_FIRST, _YEAR_LAST):
-        found = pattern.fullmatch(name)
-        if found:
-            return found[1].strip(_SEPARATORS)
+    found = _YEAR_FIRST.fullmatch(name)
+    if found and _IN_BRACKETS.sub("", found[1]).strip(_SEPARATORS):
+        return found[1].strip(_SEPARATORS)
+    found = _YEAR_LAST.fullmatch(name)
+    if found and not _SPAN_LAST.search(name):
+        return found[1].strip(_SEPARATORS)
     return name
 
 
