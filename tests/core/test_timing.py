@@ -67,6 +67,18 @@ def test_bounds_of_the_timing_guard(times, file_s, answered_s, expected):
     assert judged(times, file_s=file_s, answered_s=answered_s) == expected
 
 
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ((-90, -85.5, -80, -74), ("accept_unsynced_only", "timing_degenerate")),
+        ((-90, -85.5, -80, 0), ("accept_unsynced_only", "timing_degenerate")),
+        ((-1, 4, 9.5, 150), KEEP),
+    ],
+)
+def test_times_before_the_start_are_judged_as_they_would_be_written(times, expected):
+    assert judged(times, file_s=200, answered_s=200) == expected
+
+
 def test_only_lines_with_words_count():
     cues = [Cue(0, "a"), Cue(5000, "b"), Cue(900_000, "♪"), Cue(950_000, "[by:x]")]
     assert judge_timing(cues, file_ms=10_000, answered_ms=10_000).accepted

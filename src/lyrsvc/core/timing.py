@@ -21,8 +21,11 @@ _KEEP: Final = Verdict(decision=Decision.ACCEPT, reason="")
 
 
 def judge_timing(cues: Sequence[Cue], *, file_ms: int | None, answered_ms: int | None) -> Verdict:
-    """Say whether stamps may be kept; an unknown length is None or 0."""
-    times = sorted(cue.ms for cue in cues if is_text_bearing(cue.text))
+    """Say whether stamps may be kept; an unknown length is None or 0.
+
+    A time before the start, as a large offset makes it, is judged as it would be written: as 0.
+    """
+    times = sorted(max(cue.ms, 0) for cue in cues if is_text_bearing(cue.text))
     if len(times) < 2:
         return _judge_end(times, file_ms, answered_ms)
     if times[0] == times[-1]:
