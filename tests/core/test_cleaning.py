@@ -122,9 +122,30 @@ def test_an_instrumental_mark_alone_is_a_flag_and_no_text(mark):
         assert (found.instrumental, found.plain, found.cues) == (True, None, ())
 
 
-def test_a_mark_beside_words_is_no_flag():
-    found = cleaned("Instrumental\nand then words")
-    assert (found.instrumental, found.plain) == (False, "Instrumental\nand then words")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("作曲 : 某人", "纯音乐，请欣赏"),
+        ("作词：甲", "作曲：乙", "编曲：丙", "纯音乐，请欣赏"),
+        ("[ar:Somebody]", "[au: instrumental]"),
+        ("Instrumental", "Composed by: Somebody"),
+    ],
+)
+@pytest.mark.seed("S-003")
+def test_a_mark_beside_credits_and_tags_is_a_flag_too(lines):
+    cues = [Cue(1000 * second, line) for second, line in enumerate(lines)]
+    for found in (cleaned("\n".join(lines)), cleaned(cues=cues)):
+        assert (found.instrumental, found.plain, found.cues) == (True, None, ())
+
+
+@pytest.mark.parametrize("text", ["Instrumental\nand then words", "作曲 : 某人\n春天的花"])
+def test_a_mark_or_credits_beside_words_are_no_flag(text):
+    found = cleaned(text)
+    assert (found.instrumental, found.plain) == (False, text)
+
+
+def test_credits_alone_are_no_flag():
+    assert not cleaned("作词 : 某人\n作曲 : 某人").instrumental
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,32 @@ def test_a_flag_beside_real_words_is_no_claim(wire, asked):
     assert len(found.cues) == 4
 
 
+@pytest.mark.parametrize(
+    "synced",
+    [
+        "[au: instrumental]",
+        "[ti:Paper Lantern Weather]\n[au: instrumental]\n[00:00.00]",
+        "[00:00.00]作曲 : 某人\n[00:01.00]纯音乐，请欣赏",
+    ],
+)
+@pytest.mark.parametrize("plain", [None, ""])
+def test_a_mark_in_place_of_the_cues_is_a_claim(wire, asked, synced, plain):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    wire.answers({**row, "instrumental": False, "syncedLyrics": synced, "plainLyrics": plain})
+
+    (found,) = wire.look_up(asked)
+
+    assert (found.instrumental, found.cues, found.plain) == (True, (), None)
+
+
+@pytest.mark.parametrize("synced", ["[au: somebody]", "words without a stamp", "[00:01.00]"])
+def test_cues_without_words_are_no_claim(wire, asked, synced):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    wire.answers({**row, "instrumental": False, "syncedLyrics": synced, "plainLyrics": None})
+
+    assert isinstance(wire.fault(asked), Miss)
+
+
 def test_plain_words_with_stamps_are_rebuilt_from_the_cues(wire, asked):
     wire.answers("plain_with_stamps.json")
 

@@ -15,6 +15,7 @@ from lyrsvc.core.lrc import starts_with_stamp, without_stamps
 from lyrsvc.core.lyric_lines import is_instrumental_mark, is_pause, is_tag, is_text_bearing
 from lyrsvc.core.lyrics import Candidate, Cue, Word
 from lyrsvc.core.normal_forms import normal_form
+from lyrsvc.core.scripts import is_credit
 from lyrsvc.core.timing import words_of_cues
 
 FRAME: Final = "***"
@@ -54,6 +55,11 @@ def clean_lines(text: str) -> list[str]:
     """Clean a text and divide it into lines; a notice of the provider at the end is dropped."""
     lines = [line.rstrip() for line in _decoded(text).split("\n")]
     return _trimmed(lines[: count_without_notice(lines)])
+
+
+def is_instrumental_text(text: str) -> bool:
+    """Tell whether a text as it came, stamps and header included, is but an instrumental mark."""
+    return _is_mark([without_stamps(line) for line in clean_lines(text)])
 
 
 def clean_line(text: str) -> str:
@@ -165,13 +171,14 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
 
 
 def _is_mark(lines: Sequence[str]) -> bool:
-    """Tell whether the only text is an instrumental mark."""
+    """Tell whether the only text, tags and credits aside, is an instrumental mark."""
     found = False
     for line in lines:
         if not is_pause(line):
-            if not is_instrumental_mark(line):
+            if is_instrumental_mark(line):
+                found = True
+            elif not (is_tag(line) or is_credit(line)):
                 return False
-            found = True
     return found
 
 

@@ -1,12 +1,13 @@
 """Rows of the open catalogue, from its server or from its dump, as candidates."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from lyrsvc.core.cleaning import clean
+from lyrsvc.core.cleaning import clean, is_instrumental_text
 from lyrsvc.core.content import is_instrumental_claim
 from lyrsvc.core.lrc import read_lrc
-from lyrsvc.core.lyrics import Candidate, Matched
+from lyrsvc.core.lyric_lines import is_text_bearing
+from lyrsvc.core.lyrics import Candidate, Cue, Matched
 from lyrsvc.core.verdict import Verdict
 from lyrsvc.providers.answers import as_flag, as_ms, as_text
 
@@ -22,17 +23,25 @@ def read_row(row: Mapping[str, Any]) -> Candidate | None:
         duration_ms=as_ms(row.get("duration")) or None,
         ids=(str(row["id"]),) if row.get("id") else (),
     )
+    synced = as_text(row.get("syncedLyrics"))
+    cues = read_lrc(synced).cues
     candidate = clean(
         Candidate(
             matched=matched,
-            cues=read_lrc(as_text(row.get("syncedLyrics"))).cues,
+            cues=cues,
             plain=as_text(row.get("plainLyrics")) or None,
-            instrumental=as_flag(row.get("instrumental")),
+            instrumental=as_flag(row.get("instrumental")) or _says_instrumental(synced, cues),
         )
     )
     if is_instrumental_claim(candidate):
         return Candidate(matched=matched, instrumental=True)
     return candidate if candidate.cues or candidate.plain else None
+
+
+def _says_instrumental(synced: str, cues: Sequence[Cue]) -> bool:
+    """Tell whether a text without words, of which reading leaves no cue, is a mark."""
+    sung = any(is_text_bearing(cue.text) for cue in cues)
+    return not sung and is_instrumental_text(synced)
 
 
 class Harvest:
