@@ -195,6 +195,16 @@ def test_cues_without_words_are_no_claim(wire, asked, synced):
     assert isinstance(wire.fault(asked), Miss)
 
 
+def test_half_a_character_is_shown_as_unreadable(wire, asked):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    words = "a line with half a \ud83d sign\nand one more"
+    wire.answers({**row, "syncedLyrics": None, "plainLyrics": words})
+
+    (found,) = wire.look_up(asked)
+
+    assert found.plain == "a line with half a \ufffd sign\nand one more"
+
+
 def test_plain_words_with_stamps_are_rebuilt_from_the_cues(wire, asked):
     wire.answers("plain_with_stamps.json")
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
@@ -11,6 +12,8 @@ from lyrsvc.core.errors import Malformed
 from lyrsvc.core.ports import Reply
 
 LONGEST_WAIT_S: Final = 7 * 24 * 3600.0
+
+_LONE_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def read_json(reply: Reply) -> Any:  # noqa: ANN401 - the shape is the caller's to judge
@@ -46,10 +49,10 @@ def as_list(value: object) -> list[Any]:
 
 
 def as_text(value: object) -> str:
-    """Give text that can be encoded; blank when the value is no text."""
+    """Give text that can be encoded, half a character as U+FFFD; blank when it is no text."""
     if not isinstance(value, str):
         return ""
-    return value.encode("utf-8", "replace").decode("utf-8")
+    return _LONE_HALF.sub("\ufffd", value)
 
 
 def as_flag(value: object) -> bool:
