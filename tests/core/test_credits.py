@@ -63,6 +63,17 @@ def test_a_name_is_no_placeholder(artist):
         ("", "Foo", (), "Foo"),
         ("Various Artists", "Unknown", (), ""),
         ("", "", (), ""),
+        ("Foo - Topic", "", ("Foo - Topic",), "Foo"),
+        ("FooVEVO", "", ("FooVEVO",), "Foo"),
+        ("Foo5VEVO", "", (), "Foo5"),
+        ("Foo", "Foo - Topic", (), "Foo"),
+        ("Various Artists - Topic", "Foo - Topic", (), "Foo"),
+        ("", "", ("Foo - Topic", "BarVEVO"), "Foo, Bar"),
+        (" - Topic", "", (), " - Topic"),
+        ("Topic", "", (), "Topic"),
+        ("VEVO", "", (), "VEVO"),
+        ("Foo VEVO", "", (), "Foo VEVO"),
+        ("Foovevo", "", (), "Foovevo"),
     ],
 )
 def test_the_query_artist_follows_one_rule(artist, album_artist, artists, expected):
@@ -95,6 +106,7 @@ def test_a_placeholder_as_tagged_still_identifies_an_item():
         ("U2/Green Day", (), ("U2", "Green Day")),
         ("Beatles, The", (), ("The Beatles",)),
         ("!!!", (), ("!!!",)),
+        ("Foo - Topic", ("Foo - Topic",), ("Foo",)),
         ("Various Artists", (), ()),
     ],
 )
@@ -111,6 +123,9 @@ def test_an_empty_credit_has_no_names():
 RELATIONS = {
     "equal": [
         ("Beatles, The", "The Beatles"),
+        ("The Beatles - Topic", "The Beatles"),
+        ("周杰倫 - Topic", "周杰倫"),
+        ("TaylorSwiftVEVO", "Taylor Swift"),
         ("Dylan, Bob", "Bob Dylan"),
         ("Simon & Garfunkel", "Simon and Garfunkel"),
         ("Foo & Bar", "Bar; Foo"),

@@ -43,6 +43,8 @@ _NO_ALIAS: Final = frozenset(
         *("french", "canadian", "australian", "swedish"),
     }
 )
+_TOPIC: Final = " - Topic"
+_VEVO: Final = "VEVO"
 _EASTERN: Final = frozenset({"HAN", "KANA", "HANGUL"})
 _SEPARATOR: Final = re.compile(
     r"\s*[;,/|、\0]\s*|\s+(?:x|×|vs\.?|with|and|&|\+|y|et)\s+(?=\S)", re.IGNORECASE
@@ -92,7 +94,7 @@ class Credit:
 
 def query_artist(recording: Recording) -> str:
     """Give the artist to ask for, empty when only placeholders are known."""
-    track, album = track_artist(recording), recording.album_artist
+    track, album = track_artist(recording), without_channel(recording.album_artist)
     if not is_placeholder(album) and _credits_include(recording, album):
         return album
     if not is_placeholder(track):
@@ -107,7 +109,17 @@ def identity_artist(recording: Recording) -> str:
 
 def track_artist(recording: Recording) -> str:
     """Give the track artist, written from the credited list when there is no other."""
-    return recording.artist if recording.artist.strip() else ", ".join(recording.artists)
+    if recording.artist.strip():
+        return without_channel(recording.artist)
+    return ", ".join(map(without_channel, recording.artists))
+
+
+def without_channel(artist: str) -> str:
+    """Give the artist whose channel is named: downloads are tagged "X - Topic" or "XVEVO"."""
+    if artist.endswith(_TOPIC):
+        return artist.removesuffix(_TOPIC).strip() or artist
+    head = artist.removesuffix(_VEVO)
+    return head if head and head[-1].isalnum() else artist
 
 
 def primary_artist(recording: Recording) -> str:
@@ -119,7 +131,7 @@ def primary_artist(recording: Recording) -> str:
 def credited_names(recording: Recording) -> tuple[str, ...]:
     """List the credited names of the query artist as spelled, without guests and repeats."""
     asked = query_artist(recording)
-    listed = recording.artists if asked == track_artist(recording) else ()
+    listed = map(without_channel, recording.artists) if asked == track_artist(recording) else ()
     spelled = [name for name in listed if not is_placeholder(name)] or split_names(asked)
     return tuple({name_form(name): name for name in reversed(spelled)}.values())[::-1]
 
@@ -156,6 +168,7 @@ def name_form(name: str) -> str:
 @lru_cache(maxsize=256)
 def read_credit(credit: str, listed: tuple[str, ...] = ()) -> Credit:
     """Read a credit, with the list of names the tags give beside it."""
+    credit, listed = without_channel(credit), tuple(map(without_channel, listed))
     if is_placeholder(credit) and all(map(is_placeholder, listed)):
         return Credit()
     main, aliases, guests = _cut(credit)
@@ -232,7 +245,9 @@ def _are_near(some: frozenset[str], others: frozenset[str]) -> bool:
 def _credits_include(recording: Recording, album_artist: str) -> bool:
     credit = read_credit(track_artist(recording), recording.artists)
     named = read_credit(album_artist)
-    return _meet(credit.wholes | credit.names | _forms(recording.artists), named.wholes)
+    return _meet(
+        credit.wholes | credit.names | _forms(map(without_channel, recording.artists)), named.wholes
+    )
 
 
 def _cut(credit: str) -> tuple[str, set[str], list[str]]:
