@@ -282,6 +282,9 @@ BETTER_FIRST = [
     (verdict(delta_s=0.5), Quality.SYNCED, verdict(), Quality.SYNCED),
     (verdict(), Quality.SYNCED, verdict(delta_s=None), Quality.SYNCED),
     (verdict(), Quality.UNSYNCED, verdict(album_equal=True), Quality.INSTRUMENTAL),
+    (verdict(delta_s=0.5), Quality.SYNCED, verdict(title_literal=True), Quality.SYNCED),
+    (verdict(title_literal=True), Quality.SYNCED, verdict(artist_literal=True), Quality.SYNCED),
+    (verdict(artist_literal=True), Quality.SYNCED, verdict(), Quality.SYNCED),
 ]
 
 
@@ -291,6 +294,20 @@ def test_candidates_are_ordered_by_match_then_quality_then_evidence(
 ):
     ranked = rank([(0, poor, poor_quality), (1, good, good_quality)])
     assert [place for place, _, _ in ranked] == [1, 0]
+
+
+@pytest.mark.parametrize("title", ["In the Flesh", "In the Flesh?", "in the flesh?"])
+def test_without_lengths_the_answer_spelled_as_asked_comes_first(title):
+    wanted = asked(title=title, duration_ms=None)
+    titles = ["In the Flesh!", "In the Flesh?", "In the Flesh"]
+    rows = [
+        (place, judge_match(wanted, answer(title=each, duration_ms=None)), Quality.SYNCED)
+        for place, each in enumerate(titles)
+    ]
+    ranked = [titles[place] for place, _, _ in rank(rows)]
+    assert len(ranked) == 3
+    assert ranked[0].lower() == title.lower()
+    assert ranked[1:] == [each for each in titles if each != ranked[0]]
 
 
 def test_words_only_candidates_gain_nothing_from_their_cues():

@@ -24,6 +24,8 @@ verdicts = st.builds(
     title=texts,
     delta_s=st.none() | st.floats(0, 100),
     album_equal=st.booleans(),
+    title_literal=st.booleans(),
+    artist_literal=st.booleans(),
 )
 attempts = st.builds(
     Attempt,

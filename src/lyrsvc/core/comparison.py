@@ -38,6 +38,8 @@ class Facts:
     version: VersionRelation
     delta_ms: int | None
     album_equal: bool
+    title_literal: bool
+    artist_literal: bool
     untitled: bool
     isrc_shared: bool
     guests_clash: bool
@@ -70,12 +72,15 @@ def compare(asked: Recording, answered: Matched) -> Facts:
     one, other = settle_trailing(read_title(asked.title, names), read_title(answered.title, names))
     delta_ms = _delta_ms(asked.duration_ms, answered.duration_ms)
     kinds = hint_kinds((one, other), (asked.album, answered.album), delta_ms)
+    literal = _are_spelled_alike(asked.title, answered.title)
     return Facts(
-        title=_relate_titles(asked.title, answered.title, one, other),
+        title=TitleRelation.EQUAL if literal else relate_titles(one, other),
         artist=relate_artists(credits, credit),
         version=relate_versions(*kinds, delta_ms),
         delta_ms=delta_ms,
         album_equal=same_album(asked.album, answered.album),
+        title_literal=literal,
+        artist_literal=_are_spelled_alike(track_artist(asked), answered.artist),
         untitled=not match_key(asked.title),
         isrc_shared=not set(read_isrcs(asked.isrcs)).isdisjoint(read_isrcs(answered.isrcs)),
         guests_clash=_guests_clash(credits, one, credit, other),
@@ -127,9 +132,9 @@ def _asked_credits(asked: Recording) -> tuple[Credit, ...]:
     return tuple(credit for credit in credits if not credit.is_absent)
 
 
-def _relate_titles(asked: str, answered: str, one: Title, other: Title) -> TitleRelation:
+def _are_spelled_alike(asked: str, answered: str) -> bool:
     key = match_key(asked)
-    return TitleRelation.EQUAL if key and key == match_key(answered) else relate_titles(one, other)
+    return bool(key) and key == match_key(answered)
 
 
 def _guests_clash(credits: tuple[Credit, ...], one: Title, credit: Credit, other: Title) -> bool:

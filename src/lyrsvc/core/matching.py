@@ -37,6 +37,8 @@ def judge_match(asked: Recording, answered: Matched) -> Verdict:
         version=facts.version,
         delta_s=None if facts.delta_ms is None else facts.delta_ms / 1000,
         album_equal=facts.album_equal,
+        title_literal=facts.title_literal,
+        artist_literal=facts.artist_literal,
     )
 
 
@@ -44,6 +46,7 @@ def rank(judged: Iterable[Judged]) -> list[Judged]:
     """Order the candidates of one lane, the one to serve first; rejected ones are left out.
 
     The match comes before the quality; what may not keep its timing counts as unsynced.
+    Of answers that are equal otherwise the one spelled as asked comes first.
     """
     return sorted((row for row in judged if not row[1].rejected), key=_rank_key)
 
@@ -173,7 +176,7 @@ ROWS: Final[tuple[Row, ...]] = (
 )
 
 
-def _rank_key(judged: Judged) -> tuple[bool, int, int, bool, float, int]:
+def _rank_key(judged: Judged) -> tuple[bool, int, int, bool, float, bool, bool, int]:
     place, verdict, quality = judged
     usable = quality if verdict.accepted else min(quality, Quality.UNSYNCED)
     return (
@@ -182,5 +185,7 @@ def _rank_key(judged: Judged) -> tuple[bool, int, int, bool, float, int]:
         list(Evidence).index(verdict.evidence),
         not verdict.album_equal,
         float("inf") if verdict.delta_s is None else verdict.delta_s,
+        not verdict.title_literal,
+        not verdict.artist_literal,
         place,
     )

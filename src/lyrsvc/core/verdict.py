@@ -26,7 +26,8 @@ class Verdict:
     """The strictest decision of all guards, and the reason code that led to it.
 
     The relations are those of the match guard (``equal``, ``close``, …); they
-    are kept as evidence. ``delta_s`` is None when a length is unknown.
+    are kept as evidence. ``delta_s`` is None when a length is unknown; the title
+    or the artist is literal when it is spelled as asked, case and accents aside.
     """
 
     decision: Decision
@@ -37,6 +38,8 @@ class Verdict:
     version: str = ""
     delta_s: float | None = None
     album_equal: bool = False
+    title_literal: bool = False
+    artist_literal: bool = False
 
     @property
     def accepted(self) -> bool:
