@@ -1,5 +1,6 @@
 """Sidecars as decisions."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 
@@ -20,11 +21,13 @@ from lyrsvc.core.sidecar import (
     is_bare_marker,
     is_covered,
     is_marker,
+    is_of_another,
     is_ours_by_text,
     may_write,
     render,
     same_content,
     should_fetch,
+    song_keys,
     state_of,
 )
 from lyrsvc.core.verdict import Decision, Verdict
@@ -208,6 +211,26 @@ def test_without_memory_a_file_is_ours_by_its_header_or_as_a_bare_marker():
     assert not is_ours_by_text(Kind.TXT, b"[by:lyrsvc]\nwords")
     assert is_ours_by_text(Kind.MARKER, MARKER_BYTES)
     assert not is_ours_by_text(Kind.MARKER, MARKER_BYTES + b"and more")
+
+
+@pytest.mark.parametrize(
+    ("artist", "title", "other"),
+    [
+        ("The Quiet Ferrymen", "What? [Live]", False),
+        ("THE QUIET  FERRYMEN", "what? (live)", False),
+        ("The Quiet Ferrymen", "What [Live]", True),
+        ("Quiet Ferrymen", "What? [Live]", True),
+    ],
+)
+def test_a_header_names_another_song_by_its_punctuation_too(artist, title, other):
+    asked = song_keys(HeaderFacts(artist=artist, title=title, version="1.0.0"))
+    written = replace(FACTS, title="What? [Live]")
+    assert is_of_another(render(accepted(cues=CUES), written)[0].data, asked) is other
+
+
+@pytest.mark.parametrize("silent", [b"[by:lyrsvc]\n[00:01.00]x\n", b"\xff\xfe\x00", b""])
+def test_a_file_that_names_no_song_is_not_of_another(silent):
+    assert not is_of_another(silent, song_keys(FACTS))
 
 
 def test_a_text_is_covered_when_every_line_of_it_occurs():

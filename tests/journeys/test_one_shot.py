@@ -187,6 +187,21 @@ def test_two_songs_with_one_name_get_two_files_and_one_song_twice_gets_one(
     assert files(shell.home) == {"Duo - What.lrc", "Duo - What (2).lrc"}
 
 
+@pytest.mark.parametrize("flags", [(), ("--upgrade",), ("--update",), ("--update", "--force")])
+def test_the_file_of_another_song_keeps_its_name_in_later_runs(
+    shell: Shell, stand_in: StandIn, flags: tuple[str, ...]
+):
+    for title in ("What?", "What"):
+        lines = tuple(f"{title} line {number} with words" for number in range(5))
+        stand_in.add_song(Song(artist="Duo", title=title, lines=lines))
+    shell.run("DUO,WHAT?")
+    assert states(shell.run(*flags, "Duo,What")) == ["synced"]
+    assert states(shell.run(*flags, "Duo,What", "DUO,WHAT?")) == ["present", "present"]
+    assert files(shell.home) == {"DUO - WHAT.lrc", "Duo - What (2).lrc"}
+    assert "[ti:WHAT?]" in (shell.home / "DUO - WHAT.lrc").read_text("utf-8")
+    assert "[ti:What]" in (shell.home / "Duo - What (2).lrc").read_text("utf-8")
+
+
 # --- the token -------------------------------------------------------------------------------
 
 

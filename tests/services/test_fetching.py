@@ -46,6 +46,13 @@ def test_a_result_is_written_beside_its_stem(
     assert [path.name for path in tmp_path.iterdir()] == [f"x{suffix}"]
 
 
+def test_a_song_that_waits_keeps_its_name(make_fetcher, make_job, tmp_path: Path):
+    provider = Scripted("a", Transient(), synced(RADIO), synced())
+    run(make_fetcher(provider), make_job(song(), "x"), make_job(song(RADIO), "x"))
+    assert f"[ti:{song().title}]" in (tmp_path / "x.lrc").read_text("utf-8")
+    assert f"[ti:{RADIO}]" in (tmp_path / "x (2).lrc").read_text("utf-8")
+
+
 # --- waiting ---------------------------------------------------------------------------------
 
 

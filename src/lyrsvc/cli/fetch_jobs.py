@@ -10,9 +10,8 @@ from lyrsvc.cli.call import Call
 from lyrsvc.cli.queries import BadLine, Query, read_list, read_word
 from lyrsvc.core.errors import FileFault, LyrsvcError, UsageError
 from lyrsvc.core.isrc import read_isrcs
-from lyrsvc.core.keys import match_key
 from lyrsvc.core.recording import Recording
-from lyrsvc.core.sidecar_names import numbered, query_stem
+from lyrsvc.core.sidecar_names import query_stem
 from lyrsvc.files.atomic import remove_stale_temp
 from lyrsvc.files.pairing import pair_sidecars
 from lyrsvc.files.sidecar_writing import Place
@@ -91,7 +90,6 @@ def directory_jobs(
 
 
 def _jobs(call: Call, wanted: list[Wanted], outdir: Path) -> Iterator[Job]:
-    names = _Names(outdir)
     clock = call.world.clock
 
     def tidy(path: Path) -> None:
@@ -100,7 +98,7 @@ def _jobs(call: Call, wanted: list[Wanted], outdir: Path) -> Iterator[Job]:
 
     for one in wanted:
         if isinstance(one, Recording | Query):
-            yield names.job(one)
+            yield _query_job(one, outdir)
         elif os.path.isdir(one):  # noqa: PTH112 - a name too long is no directory
             yield from directory_jobs(one, depth=call.settings.scan.depth, tidy=tidy)
         else:
@@ -134,27 +132,13 @@ def _broken_job(path: Path, fault: FileFault) -> Job:
     return Job(label=str(path), place=Place.beside(path), audio=path, fault=fault)
 
 
-class _Names:
-    """Gives every query its own file name; two different songs never share one."""
-
-    def __init__(self, outdir: Path) -> None:
-        self._outdir = outdir
-        self._taken: dict[str, list[tuple[str, str]]] = {}
-
-    def job(self, song: Query | Recording) -> Job:
-        recording = _recording(song)
-        stem = query_stem(recording.artist, recording.title)
-        keys = match_key(recording.artist), match_key(recording.title)
-        users = self._taken.setdefault(stem.casefold(), [])
-        if keys not in users:
-            users.append(keys)
-        place = Place(
-            directory=self._outdir, stem=numbered(stem, users.index(keys) + 1), create=True
-        )
-        label = Query(recording.artist, recording.title).record
-        is_ambiguous = isinstance(song, Query) and song.ambiguous
-        hint = AMBIGUOUS if is_ambiguous else ""
-        return Job(label=label, place=place, recording=recording, hint=hint)
+def _query_job(song: Query | Recording, outdir: Path) -> Job:
+    recording = _recording(song)
+    place = Place(directory=outdir, stem=query_stem(recording.artist, recording.title), create=True)
+    label = Query(recording.artist, recording.title).record
+    is_ambiguous = isinstance(song, Query) and song.ambiguous
+    hint = AMBIGUOUS if is_ambiguous else ""
+    return Job(label=label, place=place, recording=recording, hint=hint)
 
 
 def _recording(song: Query | Recording) -> Recording:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Final
 
 from lyrsvc.brand import PROGRAM
+from lyrsvc.core.keys import match_key
 from lyrsvc.core.lrc import decode, read_header, read_lrc, split_lines
 from lyrsvc.core.lrc_output import (
     OWN_LINE,
@@ -20,6 +21,7 @@ from lyrsvc.core.lrc_output import (
     cue_lines,
     enhanced_lines,
     header_lines,
+    header_value,
     is_enhanceable,
 )
 from lyrsvc.core.lyric_lines import INSTRUMENTAL
@@ -31,6 +33,9 @@ from lyrsvc.core.timing import words_of_cues, words_only
 MARKER_BYTES: Final = f"{INSTRUMENTAL}\n".encode()
 MARKER_REACH: Final = 4096
 """A marker says so within this many bytes."""
+
+SongKeys = tuple[str, str]
+"""The match keys of artist and title, as a header names them."""
 
 _WORD_PARTS: Final = frozenset("LMN")
 """Letters, marks and numbers, by the first letter of their category."""
@@ -196,9 +201,20 @@ def is_bare_marker(data: bytes) -> bool:
 def is_ours_by_text(kind: Kind, data: bytes) -> bool:
     """Tell whether a file says that it is ours; for the modes that remember nothing."""
     if kind in {Kind.LRC, Kind.ELRC}:
-        text = decode(data[:MARKER_REACH], cut=len(data) > MARKER_REACH)
-        return text is not None and read_header(text).get("by") == PROGRAM
+        return _header_of(data).get("by") == PROGRAM
     return is_bare_marker(data)
+
+
+def song_keys(facts: HeaderFacts) -> SongKeys:
+    """Give the keys by which a file with these facts in its header is known again."""
+    return match_key(header_value(facts.artist)), match_key(header_value(facts.title))
+
+
+def is_of_another(lrc: bytes, song: SongKeys) -> bool:
+    """Tell whether the header of an LRC file names another song; one that is silent does not."""
+    header = _header_of(lrc)
+    told = header.get("ar"), header.get("ti")
+    return any(name and match_key(name) != key for name, key in zip(told, song, strict=True))
 
 
 def is_covered(words: bytes, lrc: bytes) -> bool:
@@ -266,6 +282,11 @@ def _with_answer(facts: HeaderFacts, accepted: Accepted) -> HeaderFacts:
 
 def _bytes(header: list[str], lines: list[str]) -> bytes:
     return "".join(f"{line}\n" for line in (*header, *lines)).encode("utf-8", "replace")
+
+
+def _header_of(data: bytes) -> dict[str, str]:
+    text = decode(data[:MARKER_REACH], cut=len(data) > MARKER_REACH)
+    return {} if text is None else read_header(text)
 
 
 def _spelled(text: str) -> str:

@@ -32,6 +32,7 @@ from lyrsvc.core.recording import Recording
 from lyrsvc.core.result import Accepted
 from lyrsvc.core.sidecar import Fetch, FetchMode, OnDisk, render, should_fetch
 from lyrsvc.files.sidecar_writing import (
+    Place,
     SidecarWriter,
     WriteReport,
     WriteResult,
@@ -50,6 +51,7 @@ from lyrsvc.services.fetch_job import (
 )
 from lyrsvc.services.listening import LANE, Listening, heard_attempts, marker
 from lyrsvc.services.lookup import Lookup, can_be_asked
+from lyrsvc.services.query_names import QueryNames
 from lyrsvc.services.run_memory import RunMemory
 
 MOST_RESTS: Final = 3
@@ -91,6 +93,7 @@ class Fetcher:
         self._pause = pause
         self._listening = listening
         self._memory = RunMemory(lookup)
+        self._names = QueryNames(self._beside)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, FetchResult]]:
         """Give the result of every song as soon as it is known."""
@@ -134,15 +137,17 @@ class Fetcher:
             raise job.fault
         if job.sidecar is not None and self._options.mode is FetchMode.NORMAL:
             return present(job, job.sidecar)
-        beside = self._beside(job)
+        if job.recording is not None:
+            job.place = self._names.settle(job.place, job.recording)
+        beside = self._beside(job.place)
         if should_fetch(beside.state, self._options.mode) is not Fetch.FETCH:
             return present(job, beside.deciding.known_as if beside.deciding else None)
         return beside
 
-    def _beside(self, job: Job) -> Beside:
-        if self._options.dry_run and job.place.create and not job.place.directory.exists():
+    def _beside(self, place: Place) -> Beside:
+        if self._options.dry_run and place.create and not place.directory.exists():
             return Beside()
-        return self._writer.look(job.place) or Beside()
+        return self._writer.look(place) or Beside()
 
     def _read(self, job: Job, beside: Beside) -> Recording | FetchResult:
         """Find out what to ask; lyrics inside the file may make asking needless."""
@@ -170,7 +175,7 @@ class Fetcher:
             if accepted is None:
                 return None
             result = self._write(job, recording, accepted, ())
-            beside = self._beside(job)
+            beside = self._beside(job.place)
         else:
             result = result_of(job, FetchState.PRESENT, reason="embedded")
         wanted = should_fetch(beside.state, self._options.mode) is Fetch.FETCH
@@ -200,7 +205,7 @@ class Fetcher:
 
     def _miss(self, job: Job, recording: Recording, outcome: Missed) -> FetchResult | _Later:
         reason = outcome.detail or outcome.reason
-        standing = self._beside(job).deciding
+        standing = self._beside(job.place).deciding
         if standing is not None:  # a miss never touches what is there
             return present(job, standing.known_as, reason=reason)
         try:
