@@ -327,6 +327,45 @@ def test_a_refusal_has_its_class_on_every_rung(wire, asked, file, expected, wait
     assert len(wire.rungs) == rung + 1
 
 
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        ("throttled_429.json", Throttled),
+        ("error_500_unknown.json", Transient),
+        ("error_400_plain_text.json", Malformed),
+    ],
+)
+@pytest.mark.parametrize("rung", [1, 2, 3])
+def test_words_in_hand_outlive_a_rung_that_breaks(wire, asked, file, fault, rung):
+    before = ["plain_only.json", "error_404_not_found.json", "search_empty.json"]
+    wire.answers(*before[:rung], file)
+
+    assert ids(wire.look_up(asked)) == ["41200180"]
+    assert [type(noted) for noted in wire.context.faults] == [fault]
+    assert len(wire.rungs) == rung + 1
+
+
+def test_words_that_do_not_fit_outlive_nothing(wire, asked):
+    wire.answers("plain_only.json", "plain_only.json", "error_500_unknown.json")
+
+    assert isinstance(wire.fault(replace(asked, title="Another Song")), Transient)
+
+
+def test_an_instrumental_flag_needs_the_whole_ladder(wire, asked):
+    flag = json.loads(recorded("lrclib", "instrumental.json").text) | {"trackName": asked.title}
+    wire.answers(flag, "error_404_not_found.json", "error_500_unknown.json")
+
+    assert isinstance(wire.fault(asked), Transient)
+    assert wire.context.faults == []
+
+
+def test_when_a_rung_breaks_only_words_are_left_of_the_rows(wire, asked):
+    flag = json.loads(recorded("lrclib", "instrumental.json").text) | {"trackName": asked.title}
+    wire.answers(flag, "plain_only.json", "error_500_unknown.json")
+
+    assert ids(wire.look_up(asked)) == ["41200180"]
+
+
 @pytest.mark.parametrize("body", [[], [1], "x", 5, None, [[]]], ids=repr)
 def test_an_answer_of_another_shape_is_malformed(wire, asked, body):
     wire.answers(body)

@@ -60,7 +60,7 @@ class LaneContext:
     """What a lookup may use: no database, no store, no files.
 
     ``note_fault`` takes a fault that costs only an extra (translation, word
-    timing): the answer stands, but the lane's breaker learns of it.
+    timing, a further question): the answer stands, but the lane's breaker learns of it.
     """
 
     http: Http

@@ -61,6 +61,12 @@ class Harvest:
         """Give as many as a lane may answer with; of too many the rejected ones go first."""
         return (self._usable + self._rejected)[:MOST_CANDIDATES]
 
+    @property
+    def with_words(self) -> list[Candidate]:
+        """Give those that may be used and have words, timed or not."""
+        usable = [candidate for candidate in self._usable if candidate.cues or candidate.plain]
+        return usable[:MOST_CANDIDATES]
+
     def add(self, rows: Iterable[Mapping[str, Any]]) -> bool:
         """Take rows in; tell whether one of them may be used at all."""
         usable = False

@@ -32,10 +32,21 @@ class Lrclib:
         self._base_url = base_url.rstrip("/")
 
     def lookup(self, recording: Recording, ctx: LaneContext) -> Sequence[Candidate]:
-        """Climb until a candidate is accepted with its timing, or the ladder ends."""
+        """Climb until a candidate is accepted with its timing, or the ladder ends.
+
+        Words in hand outlive a rung that breaks; an instrumental flag does not, since
+        the rung might have had words.
+        """
         harvest = Harvest(ctx.judge)
         for path, query in questions(recording):
-            usable = harvest.add(self._rows(ctx, path, query))
+            try:
+                rows = self._rows(ctx, path, query)
+            except LaneError as fault:
+                if not harvest.with_words:
+                    raise
+                ctx.note_fault(fault)
+                return harvest.with_words
+            usable = harvest.add(rows)
             if harvest.done or (usable and "track_name" in query and path == SEARCH):
                 break
         if harvest.candidates:
