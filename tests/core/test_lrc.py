@@ -55,9 +55,12 @@ def test_header_offset_stacked_and_colon_stamps_are_understood_together():
         ("[1:2.3]", 62300),
         ("[101:01.00]", 6_061_000),
         ("[999:59.999]", 59_999_999),
+        ("[00:16,50]", 16_500),
+        ("[00:15.5559]", 15_555),
+        ("[00:15.555999999]", 15_555),
     ],
 )
-def test_fractions_of_one_two_and_three_digits_are_read(stamp, ms):
+def test_fractions_of_any_usual_length_are_read_and_cut_to_thousandths(stamp, ms):
     assert cues_of(f"{stamp}x") == [(ms, "x")]
 
 
@@ -66,7 +69,8 @@ def test_fractions_of_one_two_and_three_digits_are_read(stamp, ms):
     [
         "[00:60.00]x",
         "[1000:00.00]x",
-        "[00:01.0000]x",
+        "[00:01.0000000000]x",
+        "[00:01;00]x",
         "[٠٠:٠١.٠٠]x",
         "[:01]x",
         "[00:]x",

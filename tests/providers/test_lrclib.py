@@ -213,6 +213,44 @@ def test_plain_words_with_stamps_are_rebuilt_from_the_cues(wire, asked):
     assert clean(found).plain == "We hung the paper lanterns low\nand let the kitchen radio go"
 
 
+@pytest.mark.parametrize("plain", [None, "", " \n"])
+def test_timed_words_that_came_without_stamps_are_plain_words(wire, asked, plain):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    text = "[ti:Paper Lantern Weather]\nWe hung the <00:01.00>paper lanterns\n\nand let it go"
+    wire.answers({**row, "syncedLyrics": text, "plainLyrics": plain})
+
+    (found,) = wire.look_up(asked)
+
+    assert (found.cues, found.plain) == ((), "We hung the paper lanterns\n\nand let it go")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ti:Paper Lantern Weather]\n[length:03:34]",
+        "We hung\n[01:75.00]the lanterns\n[01:80.00]low",
+        "［00：10.00］We hung\n[00：12.00]the lanterns",
+        "1\n00:00:10,000 --> 00:00:12,000\nWe hung the lanterns",
+        '[{"time": 1, "text": "We hung the lanterns"}]',
+        "<tt><p begin='1s'>We hung the lanterns</p></tt>",
+    ],
+)
+def test_text_with_times_in_a_form_that_is_not_read_gives_no_words(wire, asked, text):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    wire.answers({**row, "syncedLyrics": text, "plainLyrics": None})
+
+    assert isinstance(wire.fault(asked), Miss)
+
+
+def test_an_instrumental_mark_in_place_of_timed_words_is_a_claim(wire, asked):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    wire.answers({**row, "syncedLyrics": "[au: instrumental]", "plainLyrics": None})
+
+    (found,) = wire.look_up(asked)
+
+    assert found.instrumental
+
+
 def test_a_row_met_twice_is_one_candidate(wire, asked):
     wire.answers("plain_only.json", "plain_only.json", "search_empty.json", "search_empty.json")
 

@@ -18,7 +18,7 @@ MOST_CUES: Final = 20_000
 MOST_CHARACTERS: Final = 2 * 1024 * 1024
 """Reading stops here: stacked stamps could repeat one long line without end."""
 
-_TIME: Final = r"([0-9]{1,3}):([0-5]?[0-9])(?:[.:]([0-9]{1,3}))?"
+_TIME: Final = r"([0-9]{1,3}):([0-5]?[0-9])(?:[.,:]([0-9]{1,9}))?"
 _STAMP: Final = re.compile(rf"\[{_TIME}\]")
 _NEXT_STAMP: Final = re.compile(rf"[ \t]*\[{_TIME}\]")
 _WORD_TAG: Final = re.compile(rf"<{_TIME}>")
@@ -193,4 +193,5 @@ def _trimmed(line: str) -> str:
 
 def _milliseconds(found: re.Match[str]) -> int:
     minutes, seconds, fraction = found.groups()
-    return int(minutes) * 60_000 + int(seconds) * 1000 + int((fraction or "0").ljust(3, "0"))
+    thousandths = (fraction or "")[:3].ljust(3, "0")
+    return int(minutes) * 60_000 + int(seconds) * 1000 + int(thousandths)

@@ -1,17 +1,21 @@
 """Rows of the open catalogue, from its server or from its dump, as candidates."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lyrsvc.core.cleaning import clean, is_instrumental_text
 from lyrsvc.core.content import is_instrumental_claim
-from lyrsvc.core.lrc import read_lrc
-from lyrsvc.core.lyric_lines import is_text_bearing
+from lyrsvc.core.lrc import read_lrc, split_lines, without_stamps
+from lyrsvc.core.lyric_lines import is_instrumental_mark, is_tag, is_text_bearing
 from lyrsvc.core.lyrics import Candidate, Cue, Matched
 from lyrsvc.core.verdict import Verdict
 from lyrsvc.providers.answers import as_flag, as_ms, as_text
 
 MOST_CANDIDATES: Final = 50
+
+_ODD_STAMP: Final = re.compile(r"\s*[\[［(]\s*-?\d+\s*[:：.]")
+_OTHER_FORMATS: Final = ("{", "[{", "<")
 
 
 def read_row(row: Mapping[str, Any]) -> Candidate | None:
@@ -23,14 +27,17 @@ def read_row(row: Mapping[str, Any]) -> Candidate | None:
         duration_ms=as_ms(row.get("duration")) or None,
         ids=(str(row["id"]),) if row.get("id") else (),
     )
-    synced = as_text(row.get("syncedLyrics"))
-    cues = read_lrc(synced).cues
+    timed = as_text(row.get("syncedLyrics"))
+    cues = read_lrc(timed).cues
+    plain = as_text(row.get("plainLyrics"))
+    if not cues and not plain.strip():
+        plain = _untimed_words(timed)
     candidate = clean(
         Candidate(
             matched=matched,
             cues=cues,
-            plain=as_text(row.get("plainLyrics")) or None,
-            instrumental=as_flag(row.get("instrumental")) or _says_instrumental(synced, cues),
+            plain=plain or None,
+            instrumental=as_flag(row.get("instrumental")) or _says_instrumental(timed, cues),
         )
     )
     if is_instrumental_claim(candidate):
@@ -85,3 +92,16 @@ class Harvest:
         if self._seen.isdisjoint(candidate.matched.ids):
             self._seen.update(candidate.matched.ids)
             kept.append(candidate)
+
+
+def _untimed_words(text: str) -> str:
+    """Give the words of a text that came without the stamps it should have.
+
+    Nothing when it may have times after all, in a form that is not read.
+    """
+    lines = split_lines(text)
+    is_other = text.lstrip().startswith(_OTHER_FORMATS)
+    if is_other or any(_ODD_STAMP.match(line) or "-->" in line for line in lines):
+        return ""
+    kept = (line for line in lines if is_instrumental_mark(line) or not is_tag(line))
+    return "\n".join(map(without_stamps, kept))
