@@ -259,6 +259,25 @@ def test_a_text_that_somebody_keeps_beside_an_lrc_file_stays(shelf, stateless, o
     assert shelf.content() == {"Song.lrc": LRC, "Song.txt": TXT}
 
 
+@pytest.mark.parametrize("old", [LRC, OLD_LRC, HAND_MADE["lrc"]])
+@pytest.mark.parametrize(("words", "goes"), [(TXT, True), (TXT + b"\nmy own line", False)])
+def test_without_memory_force_leaves_no_text_whose_words_are_all_in_the_lrc_file(
+    shelf, old, words, goes
+):
+    shelf.put("Song.lrc", old)
+    text = shelf.put("Song.txt", words)
+    report = shelf.write(Quality.SYNCED, FORCE, stateless=True)
+    assert report.removed == ((text,) if goes else ())
+    assert shelf.content() == {"Song.lrc": LRC} | ({} if goes else {"Song.txt": words})
+
+
+@pytest.mark.parametrize("old", [LRC, OLD_LRC])
+def test_with_memory_force_leaves_a_text_of_somebody_else_beside_the_lrc_file(shelf, old):
+    shelf.put("Song.lrc", old, ours=True)
+    shelf.put("Song.txt", TXT)
+    assert shelf.write(Quality.SYNCED, FORCE).removed == ()
+
+
 def test_without_memory_an_lrc_file_is_ours_by_its_header(shelf):
     shelf.put("Song.lrc", OLD_LRC)
     assert shelf.write(Quality.SYNCED, UPDATE, stateless=True).result is WriteResult.WRITTEN

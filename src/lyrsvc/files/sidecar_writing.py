@@ -238,7 +238,7 @@ class SidecarWriter:
         main, beside = task.files[0], task.beside
         needless: list[Sidecar] = []
         if main.kind is Kind.LRC:
-            if beside.txt and (beside.txt.ours or self._covers(beside, main)):
+            if beside.txt and (beside.txt.ours or self._covers(task, main)):
                 needless.append(beside.txt)
         elif beside.lrc and (beside.lrc.ours or _is_forced(task, beside.lrc)):
             needless.append(beside.lrc)
@@ -246,12 +246,14 @@ class SidecarWriter:
             needless.append(beside.elrc)
         return needless
 
-    def _covers(self, beside: Beside, main: Rendered) -> bool:
+    def _covers(self, task: "_Task", main: Rendered) -> bool:
         """Tell whether a text gives way to a first LRC file that has all of its words.
 
-        One that was kept beside an LRC file is kept on purpose.
+        One that was kept beside an LRC file is kept on purpose; it goes only by force.
         """
-        words = beside.txt.data if beside.txt and beside.lrc is None else None
+        beside = task.beside
+        may_go = beside.lrc is None or task.mode is FetchMode.FORCE
+        words = beside.txt.data if beside.txt and may_go else None
         return self._ownership.covers and words is not None and is_covered(words, main.data)
 
     def _remove(self, task: "_Task", sidecar: Sidecar) -> Path | None:
