@@ -105,7 +105,7 @@ def build(base: Runtime, parts: Workings) -> Front:
             rules.check_scans(db),
             *_place_checks(settings, probes),
             rules.check_marks(parts.marks),
-            rules.check_restart(settings_desk.pending),
+            rules.check_restart(settings_desk.pending, settings_desk.faults),
             rules.check_webhook(
                 expected=lambda: _takes_webhooks(parts.access.keyring),
                 last=lambda: last.at if (last := parts.webhooks.last) else None,

@@ -209,13 +209,21 @@ def test_marks_of_requests():
 
 def test_settings_that_wait_for_a_restart():
     pending = []
-    check = rules.check_restart(lambda: pending)
+    check = rules.check_restart(lambda: pending, lambda: ())
     assert found(check) == []
     pending.append("api.cooldown")
 
     (entry,) = check()
     assert entry.code == "restart_pending"
     assert "api.cooldown" in entry.detail
+
+
+def test_settings_that_the_next_start_would_refuse():
+    faults = ["api.cooldown: must be a number", "line 3: broken"]
+    (entry,) = rules.check_restart(lambda: ["db.path"], lambda: faults)()
+    assert (entry.code, entry.level) == ("settings_invalid", "error")
+    assert all(fault in entry.detail for fault in faults)
+    assert "config check" in entry.remedy
 
 
 def test_a_webhook_that_could_have_come_and_never_did(clock):
@@ -300,7 +308,7 @@ def test_a_watcher_that_does_not_see_everything():
 
 
 def test_every_code_has_its_place_in_the_list():
-    assert len(set(CODES)) == 16
+    assert len(set(CODES)) == 17
 
 
 @pytest.mark.parametrize("state", ["missing", "empty", "filled"])

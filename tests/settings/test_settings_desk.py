@@ -353,6 +353,21 @@ def test_a_save_by_another_process_is_noticed(open_desk, machine):
     assert desk.stamp() != before
 
 
+def test_no_setting_waits_for_a_start_that_would_fail(open_desk, machine):
+    desk = open_desk(TOML)
+    desk.save({"api.cooldown": 33, "api.token": "fresh"}, confirmed=("api.token",))
+    assert desk.pending() == ("api.cooldown", "api.token")
+
+    whole = machine.config.read_text()
+    machine.config.write_text(f"{whole}broken = = 1\n")
+    assert desk.pending() == ()
+    assert len(desk.faults()) == 1
+
+    machine.config.write_text(whole)
+    assert desk.pending() == ("api.cooldown", "api.token")
+    assert desk.faults() == ()
+
+
 def test_blank_and_null_take_a_setting_out_of_the_file(open_desk, machine):
     desk = open_desk(TOML + '[logging]\nlevel = "debug"\n')
 

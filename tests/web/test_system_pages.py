@@ -121,6 +121,21 @@ def test_a_setting_that_waits_for_a_restart_is_named(run, someone):
         assert f"<code>{name}</code>" in page
 
 
+@pytest.mark.parametrize("damage", ["broken = = 1\n", '[logging]\nlevel = "nope"\n'])
+def test_settings_that_the_next_start_would_refuse_are_told_everywhere(run, someone, damage):
+    waiting = "[history]\nretention_days = 10\n"
+    run.config.write_text(f"{run.config.read_text()}{waiting}{damage}")
+    run.service.health.forget()
+    page = someone.get(STATUS).text
+    assert "settings_invalid" in page
+    assert "<strong>The next start would fail.</strong>" in page
+    assert "every saved setting is in force" not in page
+    for path in (STATUS, "/dashboard"):
+        banners = someone.get(path).text.partition('id="banners"')[2].partition('id="message"')[0]
+        assert "The next start would fail: " in banners
+        assert "after a restart" not in banners
+
+
 def test_the_last_webhook_and_the_address_for_lidarr_are_shown(run, someone):
     assert "No event was ever received" in someone.get(STATUS).text
     run.service.webhooks.note("Download", "Lidarr <cellar>")

@@ -25,6 +25,7 @@ CODES: Final = (
     "db_network_fs",
     "key_file_permissions",
     "proxy_not_declared",
+    "settings_invalid",
     "restart_pending",
     "webhook_never_received",
     "tls_expiring",

@@ -1,7 +1,7 @@
 """The single checks of the health list, each made from just what it looks at."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -131,10 +131,19 @@ def check_marks(marks: Collection[str]) -> Check:
     return check
 
 
-def check_restart(pending: Callable[[], Collection[str]]) -> Check:
-    """Look at saved settings that are not in force yet."""
+def check_restart(
+    pending: Callable[[], Collection[str]], faults: Callable[[], Sequence[str]]
+) -> Check:
+    """Look at saved settings that are not in force yet, and whether the next start can use them."""
 
     def check() -> Iterator[HealthEntry]:
+        if wrong := faults():
+            yield error(
+                "settings_invalid",
+                f"the next start would fail: {'; '.join(wrong)}",
+                "correct the settings before a restart; see: lyrsvc config check",
+            )
+            return
         names = sorted(pending())
         if names:
             yield warning(

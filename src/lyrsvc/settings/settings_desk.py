@@ -98,10 +98,13 @@ class SettingsDesk:
         return _STORED_AS.keys()
 
     def pending(self) -> tuple[str, ...]:
-        """Name the settings that a restart would change; cheap while no file changes."""
+        """Name the settings that a restart would change; cheap while no file changes.
+
+        A start that fails changes none: ``faults`` says why it would.
+        """
         following = self._following()
         if following.faults:
-            return tuple(sorted(self._stored_since))
+            return ()
         running = self._loaded.resolution.values
         differing = {
             path

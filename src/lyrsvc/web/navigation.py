@@ -1,13 +1,15 @@
 """The menu and the banners: one table, with what each entry counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.errors import LyrsvcError
+from lyrsvc.settings.settings_desk import SettingsDesk
 from lyrsvc.store.stock_taking import take_stock
 from lyrsvc.web.identity_kinds import IdentityKind
 from lyrsvc.web.report_views import REPORTS
+from lyrsvc.web.shapes import as_text
 
 if TYPE_CHECKING:
     from lyrsvc.web.exchange import Exchange
@@ -121,14 +123,25 @@ def _banners(exchange: "Exchange") -> Sequence[Banner]:
                 link_text="Open the settings",
             )
         )
-    if pending := exchange.service.settings_desk.pending():
-        names = ", ".join(sorted(pending)[:5]) + (" …" if len(pending) > 5 else "")
-        found.append(
-            Banner(level="warning", text=f"Saved, but in force only after a restart: {names}")
-        )
+    found += _settings_banners(exchange.service.settings_desk)
     if exchange.identity.kind is IdentityKind.TRUSTED:
         found.append(_trust_banner(exchange))
     return found
+
+
+def _settings_banners(desk: SettingsDesk) -> Iterator[Banner]:
+    """Tell what waits for a restart, or that one would fail."""
+    if faults := desk.faults():
+        more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
+        yield Banner(
+            level="error",
+            text=f"The next start would fail: {as_text(faults[0])}{more}",
+            link="/settings",
+            link_text="Open the settings",
+        )
+    elif pending := desk.pending():
+        names = ", ".join(sorted(pending)[:5]) + (" …" if len(pending) > 5 else "")
+        yield Banner(level="warning", text=f"Saved, but in force only after a restart: {names}")
 
 
 def _trust_banner(exchange: "Exchange") -> Banner:
