@@ -312,6 +312,26 @@ def test_a_store_that_fails_leaves_the_plaintext_where_it_is(open_desk, machine,
     assert desk.pending() == ()
 
 
+def test_the_raw_view_knows_what_comes_from_the_store(open_desk, drawer):
+    drawer.values |= {"provider_token": "stored", "webhook_api_key": "0123456789abcdef"}
+    desk = open_desk("")
+    raw = desk.raw()
+    assert 'token = "[REDACTED]"  # store\n' in raw
+    assert 'webhook_api_keys = ["[REDACTED]"]  # store\n' in raw
+    assert not any(value in raw for value in drawer.values.values())
+
+    desk.save({"api.token": None}, confirmed=["api.token"])
+    assert 'token = "[REDACTED]"  # store\n' in desk.raw()
+    assert 'token = ""  # default\n' in desk.raw(following=True)
+
+
+def test_a_secret_stored_since_the_start_is_not_in_force_yet(open_desk):
+    desk = open_desk("")
+    desk.save({"api.token": "fresh"}, confirmed=["api.token"])
+    assert 'token = ""  # default\n' in desk.raw()
+    assert 'token = "[REDACTED]"  # store\n' in desk.raw(following=True)
+
+
 @pytest.mark.spec("H-49")
 @pytest.mark.parametrize(
     "toml",

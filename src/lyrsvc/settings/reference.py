@@ -1,6 +1,6 @@
 """What people read about settings, made from the declarations: documentation, example, views."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -93,25 +93,35 @@ def example(registry: Registry) -> str:
     return "\n".join(lines) + "\n"
 
 
-def effective_toml(loaded: Loaded) -> str:
-    """Write the settings in force as valid TOML, secrets hidden, each with its source."""
+def effective_toml(loaded: Loaded, *, stored: Collection[str] = ()) -> str:
+    """Write the settings in force as valid TOML, secrets hidden, each with its source.
+
+    ``stored`` are paths of secrets that the encrypted store has a value for.
+    """
     lines: list[str] = []
     for name, group in _by_table(loaded.registry):
         members = [entry for entry in group if not entry.setting.env_only]
         if members:
             lines += ["", f"[{name}]"] if lines else [f"[{name}]"]
         for entry in members:
-            value = loaded.resolution.values[entry.path]
-            written = entry.setting.to_toml(value)
-            if entry.setting.secret and value:
-                written = [REDACTED] * len(value) if isinstance(value, tuple) else REDACTED
-            elif isinstance(written, str):
-                written = without_user_info(written)
-            elif isinstance(written, list):
-                written = [without_user_info(w) if isinstance(w, str) else w for w in written]
+            source = loaded.source(entry.path)
+            is_stored = source == "default" and entry.path in stored
+            written = _effective(entry, loaded.resolution.values[entry.path], is_stored=is_stored)
             key = entry.path.rpartition(".")[2]
-            lines.append(f"{key} = {toml_value(written)}  # {loaded.source(entry.path)}")
+            lines.append(f"{key} = {toml_value(written)}  # {'store' if is_stored else source}")
     return "\n".join(lines) + "\n"
+
+
+def _effective(entry: Entry, value: Any, *, is_stored: bool) -> Any:  # noqa: ANN401
+    """Give a value as TOML holds it, without anything secret; the store holds one of each."""
+    written = entry.setting.to_toml(value)
+    if entry.setting.secret and (value or is_stored):
+        return [REDACTED] * (len(value) or 1) if isinstance(value, tuple) else REDACTED
+    if isinstance(written, str):
+        return without_user_info(written)
+    if isinstance(written, list):
+        return [without_user_info(w) if isinstance(w, str) else w for w in written]
+    return written
 
 
 def section_text(registry: Registry, name: str) -> str:

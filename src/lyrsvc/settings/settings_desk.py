@@ -74,23 +74,29 @@ class SettingsDesk:
         self._secrets = secrets
         self._lock = threading.Lock()
         self._versions: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
-        self._stored_since: set[str] = set()
+        self._stored_since: dict[str, bool] = {}
+        """Secrets stored or forgotten since the start; whether each was in the store before."""
         self._known: tuple[object, Loaded] | None = None
         self._remember()
 
     def view(self) -> SettingsView:
         """Show every setting."""
         version = self._remember()
-        stored = {SECRET_SETTINGS[name] for name in self._secrets.names()}
         following = self._following()
         views = view_all(
-            self._loaded, self._loaded if following.faults else following, stored=stored
+            self._loaded,
+            self._loaded if following.faults else following,
+            stored=self._stored(),
         )
         return SettingsView(version, file_state(self._loaded).writable, tuple(views))
 
     def raw(self, *, following: bool = False) -> str:
         """Write the settings in force as TOML, or those of the next start; secrets hidden."""
-        return effective_toml(self._following() if following else self._loaded)
+        if following:
+            return effective_toml(self._following(), stored=self._stored())
+        stored = {path for path in self._stored() if path not in self._stored_since}
+        before = {path for path, was_there in self._stored_since.items() if was_there}
+        return effective_toml(self._loaded, stored=stored | before)
 
     @property
     def secret_paths(self) -> Collection[str]:
@@ -111,7 +117,7 @@ class SettingsDesk:
             for path, value in following.resolution.values.items()
             if running.get(path) != value
         }
-        return tuple(sorted(differing | self._stored_since))
+        return tuple(sorted(differing | self._stored_since.keys()))
 
     def faults(self) -> tuple[str, ...]:
         """Say what the next start would complain about and end."""
@@ -165,12 +171,19 @@ class SettingsDesk:
             first=lambda: self._keep_secrets(order),
         ).changes
 
+    def _stored(self) -> set[str]:
+        """Give the settings that the encrypted store has a value for."""
+        return {SECRET_SETTINGS[name] for name in self._secrets.names()}
+
     def _keep_secrets(self, order: _Order) -> None:
+        before = self._stored()
         if order.store:
             self._secrets.put(order.store)
         if order.forget:
             self._secrets.forget(order.forget)
-        self._stored_since |= {SECRET_SETTINGS[name] for name in (*order.store, *order.forget)}
+        for name in (*order.store, *order.forget):
+            path = SECRET_SETTINGS[name]
+            self._stored_since.setdefault(path, path in before)
 
     def _require_known(self, changes: Mapping[str, Any]) -> None:
         faults: dict[str, str] = {}
