@@ -76,6 +76,49 @@ def test_an_update_waits_until_the_reader_has_left_the_place(visit):
     expect(place).not_to_contain_text("an old word")
 
 
+def _changing(live, was, now):
+    """Let every reload bring another text."""
+
+    def answer(route):
+        page = route.fetch()
+        assert was in page.text()
+        route.fulfill(response=page, body=page.text().replace(was, now))
+
+    live.page.route("**/dashboard", answer)
+
+
+def test_numbers_go_on_while_a_tile_has_the_focus(visit):
+    live = Live(visit, "/dashboard")
+    tile = live.page.locator(".tile").first
+    tile.focus()
+    tile.evaluate("tile => { window.seen = tile; }")
+    _changing(live, '<span class="tile-value">', '<span class="tile-value">7,77')
+    live.hear("queue")
+
+    expect(tile.locator(".tile-value")).to_contain_text("7,77")
+    expect(tile).to_be_focused()
+    assert live.page.evaluate("seen === document.activeElement"), "it was not made anew"
+
+
+def test_a_link_that_has_the_focus_keeps_it_when_its_place_is_made_anew(visit):
+    live = Live(visit, "/dashboard")
+    link = live.page.get_by_role("link", name="All outcomes")
+    link.focus()
+    _changing(live, "<h2 id=\"recent-title\">", "<p>a new line</p><h2 id=\"recent-title\">")
+    live.hear("outcome")
+
+    expect(live.page.get_by_text("a new line")).to_be_visible()
+    expect(link).to_be_focused()
+
+
+def test_a_page_whose_session_has_ended_says_so(visit):
+    live = Live(visit, "/dashboard")
+    visit.context.clear_cookies()
+    live.hear("queue")
+
+    expect(live.page.locator("#message")).to_contain_text("no longer signed in")
+
+
 def test_what_is_unfolded_in_a_live_region_stays_unfolded(visit):
     live = Live(visit, "/libraries")
     folded = "<details><summary>1 problem</summary><p>one.flac</p></details>"

@@ -271,6 +271,7 @@
   // Live pages: regions are fetched anew when the service says that something changed.
   const regions = document.querySelectorAll("[data-region]");
   if (regions.length) {
+    const SIGNED_OUT = "You are no longer signed in, so this page stands still. Load it again to sign in.";
     let waiting = false, missed = false, held = false, failures = 0, source = null, poll = 0;
     async function refresh() {
       if (document.hidden) return;
@@ -279,7 +280,10 @@
       waiting = true;
       held = false;
       try {
-        const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" });
+        const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "manual" });
+        const isOut = answer.type === "opaqueredirect", isTold = place?.textContent === SIGNED_OUT;
+        if (isOut && !isTold) tell("warning", SIGNED_OUT);
+        if (!isOut && isTold) place.replaceChildren();
         if (answer.ok) {
           const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
           for (const region of document.querySelectorAll("[data-region]")) {
@@ -287,8 +291,7 @@
             if (!other) continue;
             unfold(region, other);
             if (other.innerHTML === region.innerHTML) continue;
-            if (region.contains(document.activeElement)) held = true;
-            else region.innerHTML = other.innerHTML;
+            if (!replaced(region, other)) held = true;
           }
         }
       } catch {
@@ -299,6 +302,37 @@
         waiting = false;
         if (missed) refresh();
       }, 1000);
+    }
+    // A link that has the focus keeps it; what somebody writes in or may press is left alone.
+    function replaced(region, other) {
+      const active = region.contains(document.activeElement) ? document.activeElement : null;
+      if (!active) region.innerHTML = other.innerHTML;
+      else if (!active.matches("a[href]")) return false;
+      else if (isAlike(region, other)) rewrite(region, other);
+      else {
+        const twins = (part) => [...part.querySelectorAll("a")].filter((link) => link.href === active.href);
+        const place = twins(region).indexOf(active);
+        if (!twins(other)[place]) return false;
+        region.innerHTML = other.innerHTML;
+        twins(region)[place].focus({ preventScroll: true });
+      }
+      return true;
+    }
+    // The same elements in the same order, leading to the same pages.
+    function isAlike(mine, theirs) {
+      return mine.nodeName === theirs.nodeName && mine.childNodes.length === theirs.childNodes.length
+        && mine.getAttribute?.("href") === theirs.getAttribute?.("href")
+        && [...mine.childNodes].every((child, index) => isAlike(child, theirs.childNodes[index]));
+    }
+    function rewrite(mine, theirs) {
+      if (mine.nodeType === Node.TEXT_NODE && mine.data !== theirs.data) mine.data = theirs.data;
+      for (const { name, value } of theirs.attributes ?? []) {
+        if (mine.getAttribute(name) !== value) mine.setAttribute(name, value);
+      }
+      for (const name of mine.getAttributeNames?.() ?? []) {
+        if (!theirs.hasAttribute(name)) mine.removeAttribute(name);
+      }
+      mine.childNodes.forEach((child, index) => rewrite(child, theirs.childNodes[index]));
     }
     // What the reader has unfolded stays so.
     function unfold(region, other) {
