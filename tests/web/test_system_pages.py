@@ -145,6 +145,26 @@ def test_the_last_webhook_and_the_address_for_lidarr_are_shown(run, someone):
     assert 'value="http://localhost:3876/api/v1/webhooks/lidarr"' in page
 
 
+def test_moments_in_sentences_are_in_the_operators_zone(tmp_path):
+    with serving_run(tmp_path, **UI, TZ="Europe/Prague") as run:
+        visitor = run.visitor()
+        visitor.get(STATUS)
+        close_lane(run)
+        run.service.health.forget()
+        _, text = told(visitor, PROVIDERS, send(visitor, PROVIDERS, "test", id="lrclib"))
+        local = r"is closed until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CES?T \("
+        assert re.search(local, text)
+        assert re.search(local, visitor.get(STATUS).text)
+        answer = run.visitor(scope="admin").post("/api/v1/providers/lrclib/test", {})
+        assert re.search(r"closed until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(", answer.json["detail"])
+
+
+def test_a_lane_that_is_not_asked_has_no_pace(someone):
+    _, _, card = someone.get(PROVIDERS).text.partition("<h2>defaultprov</h2>")
+    assert '<dt>Pace</dt><dd><span class="faint">–</span></dd>' in card
+    assert "no pause" not in card
+
+
 def test_lanes_are_shown_in_their_order_with_state_and_remedy(run, someone):
     page = someone.get(PROVIDERS).text
     assert page.index("<h2>lrclib</h2>") < page.index("<h2>defaultprov</h2>")

@@ -10,7 +10,7 @@ from lyrsvc.web.gates import PAGE
 from lyrsvc.web.page_actions import Action, act, may_act, sentence
 from lyrsvc.web.page_messages import Message
 from lyrsvc.web.problems import Problem
-from lyrsvc.web.rendering import show
+from lyrsvc.web.rendering import show, shown_here
 from lyrsvc.web.replies import Reply
 from lyrsvc.web.route import form, page
 
@@ -41,7 +41,7 @@ def _test(exchange: Exchange, form: Form) -> Message:
     for lane in _chosen(form):
         trial = provider_api.test_lane(exchange, lane)
         took = f" It took {trial.ms:,} ms." if trial.ms else ""
-        told.append(f"{lane}: {sentence(trial.detail)}{took}")
+        told.append(f"{lane}: {sentence(shown_here(exchange, trial.detail))}{took}")
         is_fine = is_fine and trial.ok
     return Message("ok" if is_fine else "error", " ".join(told))
 

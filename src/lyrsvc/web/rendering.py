@@ -1,8 +1,10 @@
 """Templates become pages: the frame around every one, numbers and moments as people read them."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 HTML: Final = "text/html; charset=utf-8"
 THEMES: Final = ("auto", "light", "dark")
+
+_STAMP: Final = re.compile(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:Z| UTC)\b", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,13 +159,25 @@ def environment(base: str, tz: str) -> Environment:
     )
     env.globals["url"] = lambda path: base + path
     env.globals["asset"] = lambda name: base + assets.address(name)
-    env.filters["moment"] = lambda at: at.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+    env.filters["moment"] = lambda at: _moment(at, zone)
     env.filters["iso"] = _iso
     env.filters["instant"] = _instant
     env.filters["number"] = lambda number: f"{number:,}"
     env.filters["size"] = shown_size
     env.filters["span"] = shown_span
     return env
+
+
+def shown_here(exchange: "Exchange", text: str) -> str:
+    """Write the moments that a sentence names in the zone that pages have."""
+    zone = shown_zone(exchange.service.settings.environment.tz)
+
+    def here(found: re.Match[str]) -> str:
+        with suppress(ValueError):  # digits that only look like one
+            return _moment(datetime.fromisoformat(f"{found[1]}T{found[2]}Z"), zone)
+        return found[0]
+
+    return _STAMP.sub(here, text)
 
 
 def shown_size(size: int) -> str:
@@ -183,6 +199,10 @@ def shown_span(seconds: float) -> str:
         if number or (unit == "s" and not parts):
             parts.append(f"{number} {unit}")
     return " ".join(parts[:2])
+
+
+def _moment(at: datetime, zone: tzinfo) -> str:
+    return at.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -12,7 +12,7 @@ from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import PAGE
 from lyrsvc.web.own_address import webhook_address
 from lyrsvc.web.page_actions import sentence
-from lyrsvc.web.rendering import show
+from lyrsvc.web.rendering import show, shown_here
 from lyrsvc.web.replies import Reply
 from lyrsvc.web.route import page
 from lyrsvc.web.shapes import as_text
@@ -63,7 +63,7 @@ def show_system_status(exchange: Exchange) -> Reply:
         status_now=system_api.show_status(exchange),
         started_at=service.started_at,
         next_faults=service.settings_desk.faults(),
-        ailments=[ailment_of(entry) for entry in service.health.entries()],
+        ailments=[ailment_of(exchange, entry) for entry in service.health.entries()],
         places=list(_places(exchange)),
         disk_spaces=_disk_spaces(exchange),
         address=webhook_address(exchange),
@@ -73,13 +73,13 @@ def show_system_status(exchange: Exchange) -> Reply:
     )
 
 
-def ailment_of(entry: HealthEntry) -> Ailment:
+def ailment_of(exchange: Exchange, entry: HealthEntry) -> Ailment:
     """Give a health entry in sentences."""
     href, link = _MENDED_AT.get(entry.code, ("", ""))
     return Ailment(
         code=entry.code,
         level=entry.level,
-        detail=sentence(as_text(entry.detail)),
+        detail=sentence(shown_here(exchange, as_text(entry.detail))),
         remedy=sentence(as_text(entry.remedy)),
         href=href,
         link=link,
