@@ -104,7 +104,7 @@ def test_a_link_that_has_the_focus_keeps_it_when_its_place_is_made_anew(visit):
     live = Live(visit, "/dashboard")
     link = live.page.get_by_role("link", name="All outcomes")
     link.focus()
-    _changing(live, "<h2 id=\"recent-title\">", "<p>a new line</p><h2 id=\"recent-title\">")
+    _changing(live, '<h2 id="recent-title">', '<p>a new line</p><h2 id="recent-title">')
     live.hear("outcome")
 
     expect(live.page.get_by_text("a new line")).to_be_visible()

@@ -4,7 +4,15 @@ import pytest
 
 from lyrsvc.store import counts
 from lyrsvc.store.ordering import Order
-from lyrsvc.store.wanted import WantedFilter, WantedKind, ids_after, kind_of, wanted_page
+from lyrsvc.store.wanted import (
+    WantedFilter,
+    WantedKind,
+    count_nameless,
+    ids_after,
+    kind_of,
+    reasons_of,
+    wanted_page,
+)
 from query_plans import plans_of
 from report_rows import NOW, ask, insert
 
@@ -65,6 +73,31 @@ def test_a_library_narrows_both(inventory):
 @pytest.mark.parametrize("text", ["Björk", "JÓGA", "homogénic", "omog"])
 def test_text_is_found_whatever_its_accents(inventory, text):
     assert wanted(inventory, text=text) == ([9], 1)
+
+
+def test_a_file_without_a_title_is_found_by_its_own_name(inventory):
+    nameless = {"name": "Take 100%_a.flac", "title_key": "", "artist_key": ""}
+    sets = ", ".join(f"{column} = :{column}" for column in nameless)
+    inventory.write(lambda tx: tx.run(f"UPDATE scan_results SET {sets} WHERE id = 7", **nameless))
+    assert wanted(inventory, text="take 100%_") == ([7], 1)
+    assert wanted(inventory, text="1.flac") == ([], 0), "a title is what others are found by"
+
+
+def test_files_that_nobody_can_be_asked_for_are_counted_up_to_a_limit(inventory):
+    def count(limit=9, **which):
+        return ask(inventory, count_nameless, WantedFilter(**which), limit=limit)
+
+    assert count() == 0, "what could be read before still has its names"
+    inventory.write(
+        lambda tx: tx.run(
+            "UPDATE scan_results SET title_key = '', status = 'unreadable', reason = 'no_metadata' "
+            "WHERE id IN (2, 6, 7, 9)"
+        )
+    )
+    assert (count(), count(limit=1), count(library_id=1), count(kind=UNSYNCED)) == (2, 1, 1, 0)
+    assert ask(inventory, reasons_of, [1, 7, 9]) == {7: "no_metadata", 9: "no_metadata"}
+    plans = plans_of(inventory, lambda tx: count_nameless(tx, WantedFilter(), limit=9))
+    assert "ix_scan_list (library_id=? AND status=?)" in str(plans)
 
 
 def test_text_is_found_in_the_other_credit_too(inventory):

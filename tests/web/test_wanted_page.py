@@ -111,6 +111,26 @@ def test_a_filter_narrows_the_list_and_then_nothing_is_offered_for_all(browser):
     assert "Nothing matches" in browser.open("/wanted?q=zzz").text
 
 
+def test_files_that_nobody_can_be_asked_for_say_why_and_offer_no_search(run, browser):
+    music = run.house.music
+    minimal_flac(music / "take one.flac", seconds=60.0, artist="", title="")
+    (music / "hollow.flac").write_bytes(b"")
+    run.visitor(scope="admin").post("/api/v1/scan", {})
+    run.service.scan_desk.wait(20)
+
+    page = browser.open("/wanted")
+    assert "Missing 6" in page.text
+    assert "Search all 4" in page.text
+    assert sorted(titles(page)) == sorted((*NOBODYS, KNOWN.title))
+    assert "Not tagged No usable artist and title in its tags" in page.text
+    assert "Unreadable File is empty" in page.text
+    assert "could not be read" not in page.text
+
+    page = browser.open("/wanted?q=TAKE+one")
+    assert "take one.flac" in page.text
+    assert titles(page) == []
+
+
 @pytest.mark.spec("H-53")
 def test_a_row_is_searched_for_ahead_of_everything_else(run, browser):
     run.work()

@@ -7,6 +7,7 @@ keys of their three names in one column, so that a text is looked for once in ea
 from typing import Final
 
 from lyrsvc.core.keys import match_key
+from lyrsvc.core.ptext import to_ptext
 
 LONGEST_TEXT: Final = 1_000
 """No name is longer; a database refuses patterns of any length."""
@@ -17,7 +18,8 @@ NOTHING: Final = "1 = 0"
 _IN_FILE: Final = r"""
     (s.title_key LIKE :pattern ESCAPE '\' OR s.artist_key LIKE :pattern ESCAPE '\'
      OR s.album_key LIKE :pattern ESCAPE '\'
-     OR (s.alt_artist_key <> s.artist_key AND s.alt_artist_key LIKE :pattern ESCAPE '\'))"""
+     OR (s.alt_artist_key <> s.artist_key AND s.alt_artist_key LIKE :pattern ESCAPE '\')
+     OR (s.title_key = '' AND s.name LIKE :name ESCAPE '\'))"""
 
 
 def search_keys(artist_key: str, title_key: str, album: str) -> str:
@@ -34,8 +36,12 @@ def text_condition(text: str, *, column: str) -> tuple[str, dict[str, str]]:
 
 
 def file_condition(text: str) -> tuple[str, dict[str, str]]:
-    """Give the same condition on the names of ``scan_results s``."""
-    return _condition(text, _IN_FILE)
+    """Give the same condition on the names of ``scan_results s``.
+
+    A file without a title is shown, and found, by its own name.
+    """
+    condition, params = _condition(text, _IN_FILE)
+    return condition, params and params | {"name": f"%{_escaped(to_ptext(text.strip()))}%"}
 
 
 def _condition(text: str, condition: str) -> tuple[str, dict[str, str]]:

@@ -4,7 +4,8 @@ Both are walked along ``ix_scan_wanted`` by id; without a filter the total is a
 maintained count.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -105,6 +106,41 @@ def ids_after(
     return [row["id"] for row in rows]
 
 
+def reasons_of(tx: "Tx", ids: Iterable[int]) -> dict[int, str]:
+    """Say of the files that cannot be read, or tell no artist and title, why; by id."""
+    rows = tx.all(
+        """
+        SELECT id, reason
+          FROM scan_results
+         WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'unreadable'
+        """,
+        ids=json.dumps(list(ids)),
+    )
+    return {row["id"]: row["reason"] for row in rows}
+
+
+def count_nameless(tx: "Tx", which: WantedFilter, *, limit: int) -> int:
+    """Count the wanted files that nobody can be asked for, up to a limit."""
+    libraries = [which.library_id] if which.library_id is not None else _library_ids(tx)
+    left = limit
+    for library_id in libraries:
+        left -= int(
+            tx.value(
+                f"""
+                SELECT count(*) FROM (
+                    SELECT 1 FROM scan_results s
+                     WHERE s.library_id = :library AND s.status = 'unreadable'
+                       AND (s.title_key = '' OR s.artist_key = '')
+                       AND {_PRESENT} AND {_WANTED[which.kind]}
+                     LIMIT :left)
+                """,  # noqa: S608 - our own text
+                library=library_id,
+                left=left,
+            )
+        )
+    return limit - left
+
+
 def kind_of(row: "Row") -> WantedKind | None:
     """Tell why a row of ``scan_results`` is wanted; None when it is not."""
     if row["missing_since_at"] is not None:
@@ -112,6 +148,10 @@ def kind_of(row: "Row") -> WantedKind | None:
     if row["sidecar_class"] == "":
         return WantedKind.MISSING
     return WantedKind.UNSYNCED if row["sidecar_class"] == "txt" and row["ours"] else None
+
+
+def _library_ids(tx: "Tx") -> list[int]:
+    return [row["id"] for row in tx.all("SELECT id FROM libraries")]
 
 
 def _kept_count(tx: "Tx", which: WantedFilter) -> int | None:

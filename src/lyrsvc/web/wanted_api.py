@@ -50,11 +50,15 @@ class Searched(msgspec.Struct):
 
 def list_wanted(exchange: Exchange, query: WantedQuery) -> Page[ScanResult]:
     """List the audio files whose lyrics are missing or unsynced."""
-    which = WantedFilter(kind=WantedKind(query.kind), library_id=query.library, text=query.q)
     order = query.order(query.sort)
     with exchange.service.db.read() as tx:
-        found = wanted_page(tx, which, order, page=query.page, page_size=query.page_size)
+        found = wanted_page(tx, filter_of(query), order, page=query.page, page_size=query.page_size)
     return page_of(map(scan_result_of, found.rows), query, found.total)
+
+
+def filter_of(query: WantedQuery) -> WantedFilter:
+    """Say which files a query means."""
+    return WantedFilter(kind=WantedKind(query.kind), library_id=query.library, text=query.q)
 
 
 def search_wanted(exchange: Exchange, body: SearchWish) -> Searched:

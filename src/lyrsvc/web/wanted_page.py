@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lyrsvc.store import lane_attempts
+from lyrsvc.store import lane_attempts, wanted
 from lyrsvc.store.queue_listing import whole_items
 from lyrsvc.store.stock_taking import Stock, take_stock
-from lyrsvc.store.wanted import ORDERS
+from lyrsvc.store.wanted import ORDERS, count_nameless
 from lyrsvc.web import wanted_api
 from lyrsvc.web.exchange import Exchange, Form
 from lyrsvc.web.gates import PAGE
@@ -20,19 +20,35 @@ from lyrsvc.web.rendering import show
 from lyrsvc.web.replies import Reply
 from lyrsvc.web.route import form, page
 from lyrsvc.web.shapes import Item, ScanResult, item_of, to_seconds
-from lyrsvc.web.wanted_api import SearchWish, WantedQuery
+from lyrsvc.web.wanted_api import SearchWish, WantedQuery, filter_of
 
 HOME: Final = "/wanted"
+MOST_NAMELESS: Final = 10_000
+"""So many files without names are counted; of more, no number is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedRow:
-    """A file with the item that looks after it, if any, and when lanes were last asked."""
+    """A file with the item that looks after it, if any, and when lanes were last asked.
+
+    ``reason`` says why it cannot be read, or that it tells no artist and title.
+    """
 
     file: ScanResult
     library: str
     item: Item | None
     last_try_at: str | None
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the row is called: its title, else its file name."""
+        return self.file.title or self.file.source_path.rpartition("/")[2]
+
+    @property
+    def searchable(self) -> bool:
+        """Whether anybody can be asked for it."""
+        return not self.reason or bool(self.file.title and self.file.artist)
 
 
 def show_wanted(exchange: Exchange, query: WantedQuery) -> Reply:
@@ -43,6 +59,7 @@ def show_wanted(exchange: Exchange, query: WantedQuery) -> Reply:
     narrowed = any(one.in_use for one in filters)
     with exchange.service.db.read() as tx:
         stock = take_stock(tx)
+        nameless = count_nameless(tx, filter_of(query), limit=MOST_NAMELESS)
     names = library_names(exchange)
     return show(
         exchange,
@@ -52,6 +69,8 @@ def show_wanted(exchange: Exchange, query: WantedQuery) -> Reply:
         rows=_rows(exchange, found.items, names),
         now=exchange.service.clock.now(),
         libraries=names,
+        searchable=max(0, found.total - nameless),
+        is_exact=nameless < MOST_NAMELESS,
         files=sum(stock.files.values()),
         filters=filters,
         narrowed=narrowed,
@@ -83,12 +102,14 @@ def _rows(exchange: Exchange, files: list[ScanResult], names: Mapping[int, str])
     with exchange.service.db.read() as tx:
         items = {row["id"]: item_of(row) for row in whole_items(tx, ids)}
         tries = lane_attempts.last_tries(tx, ids)
+        reasons = wanted.reasons_of(tx, [file.id for file in files])
     return [
         WantedRow(
             file=file,
             library=names.get(file.library, ""),
             item=items.get(file.item_id or 0),
             last_try_at=to_seconds(tries.get(file.item_id or 0)),
+            reason=reasons.get(file.id, ""),
         )
         for file in files
     ]
