@@ -117,7 +117,7 @@ def build(base: Runtime, parts: Workings) -> Front:
         ),
         clock=clock,
     )
-    scan_desk = ScanDesk(db, survey.scanner, clock=clock)
+    scan_desk = ScanDesk(db, survey.scanner, clock=clock, record=parts.record.count)
     noticer = Noticer(
         parts.announcer,
         news_sources(

@@ -166,9 +166,9 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
             StoredLaneMemory(db, lane, clock=clock, owner=owner), steady
         ),
     )
-    upkeep = Upkeep(db, lookup.lanes, clock=clock, chance=chance)
-    terms = runtime.enqueue_terms(settings, version=lambda: upkeep.provider_set_version)
     record = TaskRecord(db, clock=clock)
+    upkeep = Upkeep(db, lookup.lanes, clock=clock, chance=chance, record=record.count)
+    terms = runtime.enqueue_terms(settings, version=lambda: upkeep.provider_set_version)
     survey = surveying.build(
         settings,
         db=db,
@@ -197,7 +197,7 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
         steady=steady,
         on_settled=lambda settled: announcer.tell_outcome(settled.item),
     )
-    on_token += [upkeep.follow_lanes, worker.wake]
+    on_token += [upkeep.greet_lane, worker.wake]
     webhooks = WebhookMemory(db, clock=clock)
     intake = Intake(
         db,

@@ -14,11 +14,11 @@ from lyrsvc.core.ports import Clock
 from lyrsvc.core.schedule import ScanPlan
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.services.enqueueing import Terms
-from lyrsvc.services.housekeeping import Record
 from lyrsvc.services.library_lock import LibraryBusy
 from lyrsvc.services.scanning import OnRenamed, OnScanned, Scanner
 from lyrsvc.services.scheduler import ScanAll, Scheduler, WindowMemory, scan_each
 from lyrsvc.services.sub_scanning import SubScans
+from lyrsvc.services.task_board import Record
 from lyrsvc.services.watched_roots import WatchedRoots
 from lyrsvc.services.watcher import Watcher, WatchPace
 from lyrsvc.services.zones import find_zone

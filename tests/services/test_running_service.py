@@ -405,6 +405,13 @@ def test_wrong_counts_are_corrected_and_told(house, caplog):
         assert row["n"] == 1
 
 
+def test_what_a_start_does_is_seen_among_the_tasks(house):
+    with house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.service.upkeep.run()
+        results = {view.name: view.last_result for view in run.service.tasks.views()}
+        assert (results["counts"], results["lanes"]) == ("ok", "ok")
+
+
 @pytest.mark.spec("P-04")
 @pytest.mark.seed("S-002")
 @pytest.mark.parametrize(

@@ -60,6 +60,24 @@ def ended(desk, run_id):
     return desk.get(run_id)
 
 
+def test_all_libraries_at_once_are_a_run_of_the_task(db, hurdle, scans, desk):
+    runs = []
+
+    def record(name, work):
+        runs.append(name)
+        work()
+
+    recorded = ScanDesk(db, desk._scanner, clock=hurdle, record=record)
+    scans.song("x.flac")
+    recorded.start(ScanWish(library_id=scans.library.id))
+    recorded.wait(20)
+    assert runs == []
+
+    recorded.start(ScanWish())
+    recorded.wait(20)
+    assert runs == ["scan"]
+
+
 def test_a_scan_runs_in_the_background_and_leaves_its_row(desk, scans):
     scans.song("x.flac")
 

@@ -57,6 +57,15 @@ def test_a_run_by_schedule_is_seen_on_the_board(record, clock):
     assert only(tasks.views()).last_started_at == clock.now()
 
 
+def test_work_that_counts_as_a_run_keeps_nobody_from_running_the_task(record, clock):
+    tasks = board(record, lambda: None)
+
+    assert record.count("sweep", lambda: record.run("sweep", lambda: 7)) == 7
+
+    view = only(tasks.views())
+    assert (view.last_started_at, view.last_result, view.running) == (clock.now(), "ok", False)
+
+
 def test_a_failure_is_told_and_the_next_run_may_begin(record):
     tasks = board(record, lambda: None)
 

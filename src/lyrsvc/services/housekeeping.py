@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from lyrsvc.core.ports import Clock
+from lyrsvc.services.task_board import Record
 from lyrsvc.services.vanished_files import prune
 from lyrsvc.store import libraries, retention, work_items
 from lyrsvc.store.database import Database, Tx
@@ -28,10 +29,6 @@ class Keeping:
     done_items: timedelta | None = None
     missing_files: timedelta = timedelta(days=30)
     sweep_every: timedelta | None = timedelta(hours=6)
-
-
-Record = Callable[[str, Callable[[], object]], object]
-"""Runs a task by its name, so that others see it."""
 
 
 class Housekeeper:

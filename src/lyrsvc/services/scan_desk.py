@@ -15,6 +15,7 @@ from lyrsvc.core.scan_run import RunState, ScanReport
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.services.library_lock import LibraryBusy, is_locked
 from lyrsvc.services.scanning import NO_FLAGS, ScanFlags, Scanner
+from lyrsvc.services.task_board import Record
 from lyrsvc.store import libraries, scan_runs
 from lyrsvc.store.database import Database
 
@@ -47,12 +48,20 @@ class ScanWish:
 
 
 class ScanDesk:
-    """Has libraries scanned in the background."""
+    """Has libraries scanned in the background; all of them at once count as the task ``scan``."""
 
-    def __init__(self, db: Database, scanner: Scanner, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        db: Database,
+        scanner: Scanner,
+        *,
+        clock: Clock,
+        record: Record = lambda _name, work: work(),
+    ) -> None:
         self._db = db
         self._scanner = scanner
         self._clock = clock
+        self._record = record
         self._rounds: set[_Round] = set()
 
     def start(self, wish: ScanWish) -> "Row":
@@ -63,7 +72,7 @@ class ScanDesk:
         chosen = self._chosen(wish.library_id)
         if not chosen:
             raise NotFound("there is no library to scan; add one first")
-        round_ = _Round(self._scanner, chosen, wish)
+        round_ = _Round(self._scanner, chosen, wish, self._record)
         self._rounds = {one for one in self._rounds if one.thread.is_alive()} | {round_}
         return self.get(round_.begin())
 
@@ -146,10 +155,13 @@ class _Start:
 class _Round:
     """Libraries scanned one after another in one thread."""
 
-    def __init__(self, scanner: Scanner, chosen: Sequence[Library], wish: ScanWish) -> None:
+    def __init__(
+        self, scanner: Scanner, chosen: Sequence[Library], wish: ScanWish, record: Record
+    ) -> None:
         self._scanner = scanner
         self._chosen = chosen
         self._wish = wish
+        self._record = record
         self._start = _Start()
         self.thread = threading.Thread(target=self._run, name="scan", daemon=True)
 
@@ -164,23 +176,35 @@ class _Round:
         return start.run_id
 
     def _run(self) -> None:
-        busy: LyrsvcError | None = None
+        trouble: LyrsvcError | None = None
         try:
-            for library in self._chosen:
-                try:
-                    report = self._scan(library)
-                except (LibraryBusy, NotFound) as error:  # somebody is at it, or it was removed
-                    busy = error
-                    _LOG.info("library skipped", extra={"library": library.name})
-                else:
-                    if report.state is RunState.CANCELLED:
-                        return
+            if self._wish.library_id is None:
+                self._record("scan", self._scan_each)
+            else:
+                self._scan_each()
+        except (LibraryBusy, NotFound) as error:
+            trouble = error
         except LyrsvcError as error:
-            busy = error
+            trouble = error
             _LOG.warning("scan failed", extra={"error": str(error)})
         finally:
-            self._start.error = None if self._start.run_id else busy or _unforeseen()
+            self._start.error = None if self._start.run_id else trouble or _unforeseen()
             self._start.told.set()
+
+    def _scan_each(self) -> None:
+        """Scan one library after the other; raise when none of them was free."""
+        busy: LyrsvcError | None = None
+        for library in self._chosen:
+            try:
+                report = self._scan(library)
+            except (LibraryBusy, NotFound) as error:  # somebody is at it, or it was removed
+                busy = error
+                _LOG.info("library skipped", extra={"library": library.name})
+            else:
+                if report.state is RunState.CANCELLED:
+                    return
+        if busy is not None and not self._start.run_id:
+            raise busy
 
     def _scan(self, library: Library) -> ScanReport:
         return self._scanner.scan(

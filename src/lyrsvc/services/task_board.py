@@ -18,6 +18,9 @@ OK: Final = "ok"
 
 T = TypeVar("T")
 
+Record = Callable[[str, Callable[[], object]], object]
+"""Runs a task by its name, so that others see it."""
+
 _LOG = logging.getLogger("lyrsvc.tasks")
 
 
@@ -87,6 +90,15 @@ class TaskRecord:
 
     def carry_out(self, name: str, work: Callable[[], T]) -> T:
         """Do work that was begun."""
+        return self._remember(name, work, started_at=self._running[name])
+
+    def count(self, name: str, work: Callable[[], T]) -> T:
+        """Do some work that counts as a run of a task, but keeps nobody from running it."""
+        return self._remember(name, work, started_at=self._clock.now(), begun=False)
+
+    def _remember(
+        self, name: str, work: Callable[[], T], *, started_at: datetime, begun: bool = True
+    ) -> T:
         began_s, result = time.monotonic(), "failed: it was broken off"
         try:
             done = work()
@@ -98,7 +110,12 @@ class TaskRecord:
             result = f"failed: {type(error).__name__}"
             raise
         finally:
-            self._end(name, time.monotonic() - began_s, result)
+            run = _Run(
+                started_at=started_at,
+                duration_s=round(time.monotonic() - began_s, 3),
+                result=result,
+            )
+            self._end(name, run, begun=begun)
         return done
 
     def started_at(self, name: str) -> datetime | None:
@@ -115,12 +132,11 @@ class TaskRecord:
             self._last[name] = _read(text)
         return self._last[name]
 
-    def _end(self, name: str, seconds: float, result: str) -> None:
+    def _end(self, name: str, run: _Run, *, begun: bool) -> None:
         with self._lock:
-            started_at = self._running.pop(name)
-            run = self._last[name] = _Run(
-                started_at=started_at, duration_s=round(seconds, 3), result=result
-            )
+            self._last[name] = run
+            if begun:
+                del self._running[name]
         now = self._clock.now()
         try:
             self._db.write(lambda tx: meta.write(tx, _fact(name), _write(run), now=now))

@@ -9,6 +9,7 @@ from lyrsvc.core.ports import Clock
 from lyrsvc.core.provider_set import provider_set_version
 from lyrsvc.services.lanes import Lane
 from lyrsvc.services.retrying import Hand, follow_provider_set
+from lyrsvc.services.task_board import Record
 from lyrsvc.store import counts
 from lyrsvc.store.database import Database
 
@@ -18,15 +19,25 @@ _LOG = logging.getLogger("lyrsvc.upkeep")
 
 
 class Upkeep:
-    """Compares counts with rows, and brings the queue in line with the lanes."""
+    """Compares counts with rows, and brings the queue in line with the lanes.
+
+    What it does by itself runs through ``record``, as the tasks ``counts`` and ``lanes``.
+    """
 
     def __init__(
-        self, db: Database, lanes: Sequence[Lane], *, clock: Clock, chance: Random
+        self,
+        db: Database,
+        lanes: Sequence[Lane],
+        *,
+        clock: Clock,
+        chance: Random,
+        record: Record = lambda _name, work: work(),
     ) -> None:
         self._db = db
         self._lanes = tuple(lanes)
         self._clock = clock
         self._chance = chance
+        self._record = record
 
     @property
     def provider_set(self) -> tuple[str, ...]:
@@ -40,8 +51,12 @@ class Upkeep:
 
     def run(self) -> None:
         """Do what a start asks for."""
-        self.check_counts()
-        self.follow_lanes()
+        self._record("counts", self.check_counts)
+        self.greet_lane()
+
+    def greet_lane(self) -> None:
+        """Do what is due when a lane becomes active."""
+        self._record("lanes", self.follow_lanes)
 
     def check_counts(self) -> None:
         """Compare the maintained counts with a real count; correct and tell what differs."""
