@@ -301,6 +301,13 @@ def test_what_cannot_be_a_secret_is_refused_without_being_repeated(open_desk, dr
     assert drawer.values == {}
 
 
+def test_a_key_that_cannot_be_one_is_refused_with_the_rule(open_desk):
+    changes = {"server.webhook_api_keys": ["has blank, comma"]}
+    refusal = refused(open_desk(""), ValidationFailed, changes, confirmed=[*changes])
+    assert "without comma or blank" in str(refusal)
+    assert "webhook_api_key " not in str(refusal), "nobody knows it by this name here"
+
+
 def test_a_store_that_fails_leaves_the_plaintext_where_it_is(open_desk, machine, drawer):
     text = '[api]\ntoken = "plain-old-token"\n'
     desk = open_desk(text)

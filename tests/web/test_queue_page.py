@@ -63,6 +63,21 @@ def told(page):
 
 
 @pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("status=bogus", "Status: must be one of pending, processing, done, failed, deferred."),
+        ("page=0", "Page: must be at least 1."),
+        ("page=x", "Page: must be a whole number."),
+        ("q=" + "x" * 1001, "Q: must have at most 1000 characters."),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused_in_a_sentence(browser, query, words):
+    page = browser.open(f"/queue?{query}")
+    assert page.answer.status == 400
+    assert words in page.text
+
+
+@pytest.mark.parametrize(
     ("query", "expected"),
     [
         ("?status=failed&sort=id", [8, 9, 10]),

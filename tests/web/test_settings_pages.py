@@ -350,6 +350,15 @@ def test_a_file_that_is_broken_now_is_told_and_left_alone(house, config):
         assert "The next start would fail." in visit.open("/settings?tab=raw&view=next").text
 
 
+def test_a_certificate_without_its_key_is_refused_in_a_sentence(house, config, tmp_path):
+    with house.running(**UI) as run:
+        visit = browser(run)
+        form = visit.open("/settings?tab=advanced").form_with("path", "server.tls.cert_file")
+        asked = visit.press(form, **{"server.tls.cert_file": str(tmp_path / "cert.pem")})
+        page = visit.press(asked.form_with("path", "server.tls.cert_file"))
+        assert "A certificate goes with its key" in page.text
+
+
 @pytest.mark.spec("H-46")
 def test_a_file_that_cannot_be_written_disables_its_settings_but_not_secrets(house, config):
     with house.running(**UI) as run:

@@ -353,6 +353,17 @@ def test_the_audit_tab_shows_who_did_what(run, someone):
     assert "kind=audit" in re.search(r'href="(/api/v1/logs/download[^"]*)"', page)[1]
 
 
+def test_the_audit_tab_shows_values_as_people_write_them(run, someone):
+    data = {"setting": "output.languages", "old": None, "new": ["Kana", "Latn"]}
+    data |= {"pairs": [{"from": "/a", "to": "/b"}], "counts": {"moved": 2}, "on": True}
+    row = AuditRow(at=run.house.clock.now(), event="setting.changed", outcome="ok", data=data)
+    run.db.write(lambda tx: audit_log.add(tx, row))
+    page = someone.get(f"{LOGS}?kind=audit").text
+    assert "old=not set; new=Kana, Latn; pairs=/a → /b; counts=moved 2; on=on" in page
+    file = someone.get("/api/v1/logs/download?kind=audit").text
+    assert 'old=null new=["Kana","Latn"]' in file
+
+
 def test_a_traceback_has_its_lines_and_hides_nothing(run, someone, logged):
     try:
         int('a "quoted"\\ <b>\x1b')

@@ -123,7 +123,10 @@ def _open_catalogue_by_http(view: View) -> Iterator[Finding]:
 def _tls_fits_together(view: View) -> Iterator[Finding]:
     tls = view.settings.server.tls
     if (tls.cert_file is None) != (tls.key_file is None):
-        yield fault("server.tls", "server.tls: cert_file and key_file need each other; set both")
+        yield fault(
+            "server.tls",
+            "server.tls: a certificate goes with its key: cert_file and key_file need each other",
+        )
     if tls.self_signed and (tls.cert_file or tls.key_file):
         yield fault("server.tls", "server.tls: self_signed excludes cert_file and key_file")
     if tls.redirect_http and not (tls.self_signed or tls.cert_file):

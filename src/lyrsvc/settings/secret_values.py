@@ -19,8 +19,14 @@ def checked_secret(registry: Registry, name: str, text: str) -> str:
     setting = registry.by_path[SECRET_SETTINGS[name]].setting
     value = setting.from_text(text, Place(Path("/"), None))
     values = (value,) if isinstance(value, str) else value
-    if len(values) != 1 or not values[0].isprintable():
-        raise ValueError(f"the value of {name} must be one line of text and one value")
-    if isinstance(setting.check, Check) and not setting.check.holds(value):
-        raise ValueError(f"the value of {name} must be {setting.check.wish}")
+    fits = len(values) == 1 and values[0].isprintable()
+    if not fits or (isinstance(setting.check, Check) and not setting.check.holds(value)):
+        raise ValueError(f"the value of {name} must be {secret_wish(registry, name)}")
     return str(values[0])
+
+
+def secret_wish(registry: Registry, name: str) -> str:
+    """Say what a value must be."""
+    check = registry.by_path[SECRET_SETTINGS[name]].setting.check
+    rule = check.wish if isinstance(check, Check) else "printable characters"
+    return f"one value in one line: {rule}"

@@ -21,7 +21,7 @@ from lyrsvc.settings.registry import nearest
 from lyrsvc.settings.resolving import written_at
 from lyrsvc.settings.save_errors import SettingLocked, Stale, Unconfirmed, ValidationFailed
 from lyrsvc.settings.saving import Change, file_state, save
-from lyrsvc.settings.secret_values import SECRET_SETTINGS, checked_secret
+from lyrsvc.settings.secret_values import SECRET_SETTINGS, checked_secret, secret_wish
 from lyrsvc.settings.setting_views import SettingView, view_all
 
 REMEMBERED_VERSIONS: Final = 32
@@ -244,7 +244,7 @@ class SettingsDesk:
                 else:
                     order.store[name] = self._secret(name, value)
             except (ValueError, TypeError) as wish:
-                faults[path] = f"must be {wish}" if path not in _STORED_AS else str(wish)
+                faults[path] = f"must be {wish}"
             else:
                 if written_at(self._present_file(), path) is not None:
                     order.file[path] = None
@@ -259,10 +259,13 @@ class SettingsDesk:
         return value
 
     def _secret(self, name: str, value: object) -> str:
-        values = value if isinstance(value, list) else [value]
-        if len(values) != 1 or not isinstance(values[0], str):
-            raise ValueError(f"the value of {name} must be one line of text and one value")
-        return checked_secret(self._loaded.registry, name, values[0])
+        values, registry = value if isinstance(value, list) else [value], self._loaded.registry
+        try:
+            if len(values) == 1 and isinstance(values[0], str):
+                return checked_secret(registry, name, values[0])
+        except ValueError:
+            pass
+        raise ValueError(secret_wish(registry, name))
 
     @property
     def _place(self) -> Place:

@@ -134,8 +134,13 @@ def _audit(exchange: Exchange, query: LogQuery | DownloadQuery, limit: int) -> l
         return audit_log.list_rows(tx, text=query.q, limit=limit)
 
 
+def _written(value: object) -> str:
+    """Write a value as JSON does; a plain text stays as it is."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def _audit_text(row: AuditRow) -> str:
-    fields = " ".join(f"{name}={value}" for name, value in row.data.items())
+    fields = " ".join(f"{name}={_written(value)}" for name, value in row.data.items())
     parts = (f"{row.event} outcome={row.outcome} actor={row.actor}", f"client={row.client}")
     return " ".join(filter(None, (*parts, f"request_id={row.request_id}", fields)))
 

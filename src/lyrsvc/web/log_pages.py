@@ -16,6 +16,7 @@ from lyrsvc.web.log_api import LogQuery, LogRecord
 from lyrsvc.web.rendering import show
 from lyrsvc.web.replies import Reply
 from lyrsvc.web.route import page
+from lyrsvc.web.setting_words import value_text
 from lyrsvc.web.shapes import as_text
 
 HOME: Final = "/system/logs"
@@ -67,7 +68,10 @@ def entry_of(record: LogRecord) -> LogEntry:
     trace = ""
     if record.event is not UNSET:
         data: dict[str, Any] = record.data if record.data is not UNSET else {}
-        message, fields = record.event, " ".join(f"{name}={data[name]}" for name in data)
+        message, fields = (
+            record.event,
+            "; ".join(f"{name}={value_text(data[name])}" for name in data),
+        )
     else:
         message, *rest = _FIELDS.split(record.text, maxsplit=1)
         fields, trace = _apart(rest[0] if rest else "")

@@ -1,8 +1,9 @@
 """Reading what a request says into the structure its handler asks for."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -10,6 +11,15 @@ from lyrsvc.web.exchange import Exchange, Form, read_pairs
 from lyrsvc.web.problems import Problem
 
 _CARRIER = "apikey"
+_NO_CHOICE = "Invalid enum value"
+_WORDED: Final = (
+    (re.compile(r"Expected `int(?: \| null)?` >= (\S+)"), r"must be at least \1"),
+    (re.compile(r"Expected `int(?: \| null)?` <= (\S+)"), r"must be at most \1"),
+    (re.compile(r"Expected `int.*`, got `.*`"), "must be a whole number"),
+    (re.compile(r"Expected `bool.*`, got `.*`"), "must be true or false"),
+    (re.compile(r"Expected `str.*` of length <= (\S+)"), r"must have at most \1 characters"),
+)
+"""What the reader of structures says about values, and what people are told instead."""
 
 
 class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,7 +46,7 @@ def read_query(exchange: Exchange, kind: type) -> Any:  # noqa: ANN401 - the ask
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise Problem("invalid_request", _sentence(error)) from error
+        raise Problem("invalid_request", _sentence(error, kind)) from error
 
 
 def read_body(exchange: Exchange, kind: type) -> Any:  # noqa: ANN401 - the asked structure
@@ -46,7 +56,7 @@ def read_body(exchange: Exchange, kind: type) -> Any:  # noqa: ANN401 - the aske
     try:
         return msgspec.json.decode(exchange.body or b"{}", type=kind)
     except msgspec.ValidationError as error:
-        raise Problem("invalid_request", _sentence(error)) from error
+        raise Problem("invalid_request", _sentence(error, kind)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Problem("invalid_request", "the body is no valid JSON") from error
 
@@ -82,7 +92,7 @@ def read_wish(form: Form, kind: type) -> Any:  # noqa: ANN401 - the asked struct
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise Problem("invalid_request", _sentence(error)) from error
+        raise Problem("invalid_request", _sentence(error, kind)) from error
 
 
 @cache
@@ -101,9 +111,27 @@ def _list_fields(kind: type) -> set[str]:
     return {name for name, hint in hints.items() if get_origin(hint) in (list, tuple)}
 
 
-def _sentence(error: msgspec.ValidationError) -> str:
-    """Put the name of the member first: ``page: expected int``."""
+def _sentence(error: msgspec.ValidationError, kind: type) -> str:
+    """Put the name of the member first: ``page: must be a whole number``."""
     text, _, place = str(error).partition(" - at `$")
     name = place.rstrip("`").lstrip(".")
+    field = name.partition("[")[0]
+    if text.startswith(_NO_CHOICE) and (choices := _choices(kind).get(field)):
+        return f"{field}: must be one of {', '.join(choices)}"
+    for pattern, words in _WORDED:
+        text = pattern.sub(words, text)
     text = text[:1].lower() + text[1:]
     return f"{name}: {text}" if name else text
+
+
+@cache
+def _choices(kind: type) -> Mapping[str, tuple[str, ...]]:
+    """Give the words that each field of closed choices may have."""
+    hints = get_type_hints(kind)
+    return {name: tuple(map(str, _literals(hint))) for name, hint in hints.items()}
+
+
+def _literals(hint: Any) -> tuple[object, ...]:  # noqa: ANN401 - any annotation
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return tuple(word for part in get_args(hint) for word in _literals(part))

@@ -65,6 +65,8 @@ def value_text(value: Any, unit: str = "") -> str:  # noqa: ANN401 - any TOML va
             return "on" if value else "off"
         case list():
             return ", ".join(_entry_text(one) for one in value) or "none"
+        case dict():
+            return _entry_text(value)
         case float():
             value = repr(value).removesuffix(".0")
     return f"{value} {unit}" if unit else str(value)
@@ -82,4 +84,9 @@ def limits_text(setting: Setting[Any], known: Mapping[str, Any]) -> str:
 
 
 def _entry_text(entry: Any) -> str:  # noqa: ANN401 - one entry of a TOML list
-    return f"{entry['from']} → {entry['to']}" if isinstance(entry, dict) else str(entry)
+    match entry:
+        case {"from": before, "to": after}:
+            return f"{before} → {after}"
+        case dict():
+            return ", ".join(f"{name} {value}" for name, value in entry.items())
+    return str(entry)

@@ -176,7 +176,12 @@
   // One save after the other: each begins with the version the one before has left.
   let saves = Promise.resolve();
   function saveNext(form) {
-    if (!form.reportValidity()) return failed(form, "Not saved: what is marked is no such value.", {});
+    if (!form.reportValidity()) {
+      const wrong = form.querySelector("input:invalid, select:invalid");
+      const path = wrong.closest(".setting")?.querySelector("[data-error]")?.dataset.error;
+      const words = wrong.validationMessage;
+      return failed(form, `Not saved: ${sentence(words)}`, path ? { [path]: words } : {});
+    }
     const state = form.querySelector("[data-save-state]");
     if (state) state.textContent = "Saving …";
     saves = saves.then(() => save(form, "")).catch(() => failed(form, "Not saved: something broke here.", {}));
