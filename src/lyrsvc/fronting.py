@@ -102,7 +102,7 @@ def build(base: Runtime, parts: Workings) -> Front:
         (
             rules.check_lanes(lane_desk),
             rules.check_libraries(db, probes),
-            rules.check_scans(db),
+            rules.check_scans(db, probes),
             *_place_checks(settings, probes),
             rules.check_marks(parts.marks),
             rules.check_restart(settings_desk.pending, settings_desk.faults),

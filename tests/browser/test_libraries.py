@@ -50,6 +50,32 @@ def test_a_dialog_asks_before_anything_is_forgotten(visit):
     expect(page.get_by_role("heading", name="Music", exact=True)).to_be_visible()
 
 
+def test_a_long_name_breaks_inside_the_dialog_and_is_refused_whole(visit):
+    page = visit.open("/libraries")
+    page.get_by_text("Edit Music").click()
+    remove = page.locator("form", has=page.get_by_role("button", name="Remove Music"))
+    remove.evaluate("form => { form.dataset.confirm = 'Remove “' + 'x'.repeat(200) + '”?'; }")
+    page.get_by_role("button", name="Remove Music").click()
+    dialog = page.get_by_role("dialog")
+    assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")
+    dialog.get_by_role("button", name="Cancel").click()
+
+    page.get_by_label("Name", exact=True).first.fill("x" * 201)
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("At most 200 characters fit.")
+
+
+def test_a_number_that_cannot_be_is_told_with_what_the_browser_says_of_it(visit):
+    page = visit.open("/settings?tab=advanced")
+    row = page.locator("#setting-history-retention_days")
+    row.locator("input[type=number]").fill("1.5")
+    row.locator("input[type=number]").press("Enter")
+    said = row.locator("input[type=number]").evaluate("field => field.validationMessage")
+    assert said
+    expect(page.locator("#message")).to_contain_text(f"Not saved: {said}")
+    expect(row.locator(".field-error")).to_contain_text(said)
+
+
 def test_a_provider_is_tried_out(visit):
     page = visit.open("/system/providers")
     page.get_by_role("button", name="Test lrclib").click()

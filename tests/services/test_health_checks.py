@@ -244,6 +244,7 @@ def test_a_certificate_that_ends_soon(clock, days, level):
 
 def test_the_last_scan_of_each_library(db, tmp_path, clock):
     row = library(db, tmp_path)
+    (tmp_path / "x.flac").touch()
 
     def scan(state, reason=""):
         run_id = db.write(
@@ -258,7 +259,7 @@ def test_the_last_scan_of_each_library(db, tmp_path, clock):
             )
         )  # fmt: skip
 
-    check = rules.check_scans(db)
+    check = rules.check_scans(db, RootProbes())
     assert found(check) == []
     scan("failed", "root_unavailable")
     assert found(check) == [("scan_failed", "warning")]
@@ -268,6 +269,26 @@ def test_the_last_scan_of_each_library(db, tmp_path, clock):
     assert found(check) == [("scan_failed", "warning")]
     scan("done")
     assert found(check) == []
+
+
+def test_a_scan_that_met_an_empty_root_is_not_told_beside_it(db, tmp_path, clock):
+    root = tmp_path / "bare"
+    root.mkdir()
+    row = library(db, root)
+    db.write(
+        lambda tx: tx.run(
+            "UPDATE scan_runs SET state = 'failed', reason = 'root_unavailable' WHERE id = :id",
+            id=scan_runs.begin(
+                tx, row.id, started_by="user", scope="", mode="normal", now=clock.now()
+            ),
+        )
+    )
+    probes = RootProbes()
+    assert ("library_empty", "warning") in found(rules.check_libraries(db, probes))
+    assert found(rules.check_scans(db, probes)) == []
+
+    (root / "x.flac").touch()
+    assert found(rules.check_scans(db, RootProbes())) == [("scan_failed", "warning")]
 
 
 def test_a_clock_that_jumps_is_told_for_an_hour(clock):

@@ -159,6 +159,16 @@ def test_a_form_that_is_refused_comes_back_as_it_was_sent(
     assert (program.status, set(program.json)) == (status, {"error", "detail"})
 
 
+def test_one_error_of_a_scan_is_one(run, someone, music):
+    added(someone, music)
+    send(someone, "scan", id=1)
+    wait_until(lambda: has_ended(run), "the scan ends")
+    run.db.write(lambda tx: tx.run("UPDATE scan_runs SET file_errors = 1, dir_errors = 2"))
+    page = someone.get(HOME).text
+    assert "<strong>1</strong> file error</li>" in page
+    assert "<strong>2</strong> folder errors</li>" in page
+
+
 def send_as_program(visitor, action, **fields):
     return visitor.submit(
         HOME,

@@ -448,6 +448,13 @@ def test_an_item_shows_its_files_the_answers_of_lanes_and_its_past(reader):
     assert "/music/jazz/caf\ufffd.flac" in reader.open("/queue/3").text
 
 
+def test_a_finished_item_that_nobody_was_asked_for_waits_for_no_answer(reader):
+    page = reader.open("/queue/5").text
+    assert "No answers Nobody had to be asked" in page
+    assert "asked yet" not in page
+    assert "Nobody was asked yet" in reader.open("/queue/11").text
+
+
 @pytest.mark.parametrize("path", ["/queue/99", "/queue/x", "/queue/99999999999999999999"])
 def test_an_item_that_is_not_there_is_not_found(reader, path):
     assert reader.open(path).answer.status == 404

@@ -65,17 +65,22 @@ def check_libraries(db: Database, probes: RootProbes) -> Check:
     return check
 
 
-def check_scans(db: Database) -> Check:
-    """Look at how the last whole scan of each library ended."""
+def check_scans(db: Database, probes: RootProbes) -> Check:
+    """Look at how the last whole scan of each library ended.
+
+    A root that is still gone or empty is told by ``check_libraries``.
+    """
 
     def check() -> Iterator[HealthEntry]:
         with db.read() as tx:
-            names = {library.id: library.name for library in libraries.all_libraries(tx)}
+            every = {library.id: library for library in libraries.all_libraries(tx)}
             rows = scan_runs.last_of_each(tx)
         for row in rows:
-            reason = row["reason"]
+            reason, library = row["reason"], every.get(row["library_id"])
+            if reason == "root_unavailable" and library and _is_bare(library.path, probes):
+                continue
             if row["state"] == "failed" or reason == "mass_missing":
-                shown = names.get(row["library_id"], row["library_id"])
+                shown = library.name if library else row["library_id"]
                 detail = f'the last scan of library "{shown}" failed ({reason or "unknown"})'
                 remedy = _SCAN_REMEDIES.get(reason, "see the log, then scan again")
                 yield warning("scan_failed", detail, remedy)
@@ -248,6 +253,11 @@ def _root_entries(shown: str, state: RootState) -> Iterable[HealthEntry]:
         yield error("library_readonly", f"{shown} cannot be written", remedy)
     if state.free_bytes is not None and state.free_bytes < LEAST_FREE_BYTES:
         yield warning("disk_low", f"{shown} has {_mib(state.free_bytes)} left", "free some space")
+
+
+def _is_bare(root: Path, probes: RootProbes) -> bool:
+    state = probes.look([root])[root]
+    return not (state.answers and state.reachable) or state.empty
 
 
 def _remedy(lanes: Collection[LaneView]) -> str:
