@@ -53,8 +53,12 @@ def serve(
     notify_socket: str,
     limits: Limits | None = None,
     reopen_log: Callable[[], None] | None = None,
+    on_listening: Callable[[int], None] = lambda _port: None,
 ) -> None:
-    """Run until told to stop; a graceful end returns."""
+    """Run until told to stop; a graceful end returns.
+
+    ``on_listening`` is told the port, just before the first request can be answered.
+    """
     sys.setswitchinterval(_SWITCH_S)
     service.survey.open()
     certificates = service.certificates
@@ -65,6 +69,7 @@ def serve(
         server = HttpServer(
             entrances, limits=limits, on_started=lambda: _begin(entrances, notify_socket)
         )
+        on_listening(entrances[0].socket.getsockname()[1])
         loops: dict[str, Callable[[], None]] = {"memory": functools.partial(close_gaps, stop)}
         if certificates:
             loops["certificates"] = certificates.keep_fresh

@@ -56,6 +56,46 @@ def test_a_lost_database_is_not_ok(tmp_path, environ):
         assert "is not ready (database)" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("changed", "by_note"),
+    [
+        ('[server]\nbase_path = "/lyrics"\n', False),
+        ("[server.tls]\nself_signed = true\n", False),
+        ("[server\n", False),
+        ('[server]\naddr = "127.0.0.1:9"\n', True),
+    ],
+)
+def test_settings_that_wait_for_a_restart_do_not_make_a_service_ill(
+    tmp_path, environ, changed, by_note
+):
+    file = tmp_path / "config.toml"
+    file.write_text("")
+    with Served(tmp_path, {**environ, "LYRSVC_CONFIG": str(file)}) as served:
+        file.write_text(changed)
+        if not by_note:
+            served.environ["LYRSVC_SERVER_ADDR"] = served.address
+            (tmp_path / "state" / "x.db.lock").write_text("")
+        done = served.run("healthcheck")
+        assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+        served.stop()
+        served.environ["LYRSVC_SERVER_ADDR"] = served.address
+        done = served.run("healthcheck")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"no answer from http{'s' * ('tls' in changed)}://{served.address}" in done.stderr
+        assert ("see: lyrsvc config check" in done.stderr) == (changed == "[server\n")
+
+
+def test_a_pair_in_the_middle_of_its_renewal_does_not_make_a_service_ill(tmp_path, environ):
+    pair = make_pair(tmp_path / "pem", "music.example")
+    tls = {"LYRSVC_TLS_CERT_FILE": str(pair.certificate), "LYRSVC_TLS_KEY_FILE": str(pair.key)}
+    with Served(tmp_path, {**environ, **tls}) as served:
+        served.environ["LYRSVC_SERVER_ADDR"] = served.address
+        other = make_pair(tmp_path / "other", "music.example")
+        pair.certificate.write_bytes(other.certificate.read_bytes())
+        done = served.run("healthcheck")
+        assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
 def test_nobody_there_is_the_reason(shell: Shell):
     address = f"127.0.0.1:{free_port()}"
     done = shell.run("healthcheck", environ={"LYRSVC_SERVER_ADDR": address})

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from lyrsvc.core.errors import Refused, StorageFailed
-from lyrsvc.store.serve_lock import ServeLock, is_served
+from lyrsvc.store.serve_lock import ServeLock, is_served, left_note
 
 HOLD = """
 from lyrsvc.store.serve_lock import ServeLock
@@ -52,10 +52,23 @@ def test_another_name_of_the_same_file_is_the_same_database(path, tmp_path):
         ServeLock(tmp_path / "link.db").hold()
 
 
+def test_a_server_may_leave_a_note_and_the_next_one_begins_without(path):
+    with ServeLock(path) as lock:
+        assert left_note(path) == ""
+        lock.note("http://127.0.0.1:3876 mark")
+        assert left_note(path) == "http://127.0.0.1:3876 mark"
+        with pytest.raises(Refused, match=f"process {os.getpid()};"):
+            ServeLock(path).hold()
+    assert left_note(path) == "http://127.0.0.1:3876 mark"
+    with ServeLock(path):
+        assert left_note(path) == ""
+
+
 def test_asking_creates_nothing(path):
     path.parent.mkdir()
 
     assert not is_served(path)
+    assert left_note(path) == ""
     assert list(path.parent.iterdir()) == []
 
 

@@ -73,11 +73,12 @@ CARE_COMMANDS: tuple[Command, ...] = (
         (
             Argument(
                 ("--url",),
-                "Where to ask; the configured address by default.",
+                "Where to ask; our own service by default, also while saved settings wait.",
                 value_name="URL",
             ),
         ),
         structured=True,
+        tolerant=True,
     ),
     Command(
         "demo",

@@ -83,7 +83,7 @@ class Command:
     listing         prints rows: takes ``--json`` and ``--header``
     structured      prints a result: takes ``--json``
     keeps_identity  stays root when root started it, although the database is another user's
-    tolerant        runs although settings are wrong, because it is there to mend or explain them
+    tolerant        runs although settings are wrong: it mends or explains them, or can do without
     discreet        what to say of a wrong line whose words may be secrets and are not repeated
     secluded        knows neither the user's variables nor the user's settings file
     """

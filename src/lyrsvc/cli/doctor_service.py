@@ -82,14 +82,13 @@ def examine_detector(call: Call) -> Iterator[Finding]:
 
 def examine_listener(call: Call) -> Iterator[Finding]:
     """Ask the service itself, when one runs on this database."""
-    from lyrsvc.cli.readiness import NotReady, ask_ready, listener_url
+    from lyrsvc.cli.readiness import NotReady, ask_listener
     from lyrsvc.store.serve_lock import is_served
 
     path = call.settings.db.path
     runs = path is not None and is_served(path)
     try:
-        url = listener_url(call.settings.server)
-        ask_ready(url, own=True)
+        url = ask_listener(call.settings.server)
     except NotReady as error:
         if runs:
             yield told("listener", str(error))

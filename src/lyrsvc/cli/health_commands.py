@@ -5,12 +5,17 @@ from lyrsvc.cli.call import Call
 
 def check(call: Call) -> int:
     """Say ``ok`` when the service is ready; else the reason, and end with 1."""
-    from lyrsvc.cli.readiness import ask_ready, checked_url, listener_url
+    from lyrsvc.cli.readiness import NotReady, ask_own, ask_ready, checked_url
     from lyrsvc.core.errors import Refused, UsageError
 
     named = call.args.url
     if named is None:
-        ask_ready(listener_url(call.settings.server), own=True)
+        try:
+            ask_own(call.settings)
+        except (NotReady, Refused):
+            if call.loaded.faults:
+                call.note("the settings have faults; see: lyrsvc config check")
+            raise
     else:
         try:
             url = checked_url(named)

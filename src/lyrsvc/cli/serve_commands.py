@@ -13,6 +13,7 @@ _LOG = logging.getLogger("lyrsvc.serve")
 def serve(call: Call) -> int:
     """Open everything, then serve until a signal comes."""
     from lyrsvc import daemon, runtime, serving, surveying
+    from lyrsvc.cli.readiness import note_of
     from lyrsvc.cli.scan_commands import look_again_mode
     from lyrsvc.clock import SystemClock
     from lyrsvc.core.schedule import plan_text
@@ -40,7 +41,10 @@ def serve(call: Call) -> int:
         log_memory=memory,
         scan_mode=look_again_mode(call),
     )
-    with ServeLock(call.database_path), serving.build(call.loaded, vault, around) as parts:
+    with (
+        ServeLock(call.database_path) as lock,
+        serving.build(call.loaded, vault, around) as parts,
+    ):
         if parts.db.created:
             call.note(f"made a new database: {call.database_path}")
         _LOG.info(
@@ -62,5 +66,6 @@ def serve(call: Call) -> int:
             stop=stop,
             notify_socket=call.world.environ.get("NOTIFY_SOCKET", ""),
             reopen_log=call.voice.reopen_log if file else None,
+            on_listening=lambda port: lock.note(note_of(settings.server, port=port)),
         )
     return 0

@@ -1,13 +1,16 @@
 """The lock that lets one server at a time live on a database."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from lyrsvc.core.errors import Refused, StorageFailed
 from lyrsvc.store.hindrances import what_hinders
+
+_LONGEST_NOTE: Final = 4096
 
 
 class ServeLock:
@@ -32,7 +35,7 @@ class ServeLock:
         except OSError as error:
             raise self._failed("open", error) from error
         if not _lock(handle):
-            holder = os.read(handle, 32).decode("ascii", "replace").strip()
+            holder = _first_line(os.read(handle, 32))
             os.close(handle)
             raise Refused(
                 f"the database {self._database} is already served by process "
@@ -47,6 +50,12 @@ class ServeLock:
             raise self._failed("write", error) from error
         self._handle = handle
         return self
+
+    def note(self, text: str) -> None:
+        """Leave a line for those who look for the holder; where that fails, there is none."""
+        if self._handle is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._handle, f"{text}\n".encode())
 
     def close(self) -> None:
         """Give the lock up; may be called twice."""
@@ -84,6 +93,23 @@ def is_served(database: str | os.PathLike[str]) -> bool:
         return not _lock(handle)
     finally:
         os.close(handle)
+
+
+def left_note(database: str | os.PathLike[str]) -> str:
+    """Give the line that the latest server left, be it gone by now; blank when there is none.
+
+    The lock is not tried for it: a server that starts just now must not find it taken.
+    """
+    resolved = Path(database).resolve()
+    try:
+        with resolved.with_name(f"{resolved.name}.lock").open("rb") as file:
+            return _first_line(file.read(_LONGEST_NOTE).partition(b"\n")[2])
+    except OSError:
+        return ""
+
+
+def _first_line(data: bytes) -> str:
+    return data.partition(b"\n")[0].decode("ascii", "replace").strip()
 
 
 def _lock(handle: int) -> bool:
