@@ -1,7 +1,10 @@
 """Renames that Lidarr told of."""
 
+import shutil
 import threading
+import unicodedata
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -226,6 +229,63 @@ def test_a_rename_that_only_changes_the_case_moves_the_sidecar(music):
     music.rename(("song.flac", "Song.flac"))
     music.renamer().step()
     assert music.sidecars() == {"Song.lrc"}
+
+
+NFC, NFD = (partial(unicodedata.normalize, form) for form in ("NFC", "NFD"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sent"),
+    [
+        ("dir/Al/1 Tune", "Dir/Al/1 Tune", ("dir/Al/1 Tune", "Dir/Al/1 Tune")),
+        ("dir/1 Tune", "Dir/Tune", ("dir/1 Tune", "Dir/Tune")),
+        (NFC("Bjö/01 Töne"), NFC("Bjö/1 Töne"), (NFD("Bjö/01 Töne"), NFD("Bjö/1 Töne"))),
+        (NFD("Bjö/01 Töne"), NFD("Bjö/1 Töne"), (NFC("Bjö/01 Töne"), NFC("Bjö/1 Töne"))),
+        (NFC("Bjö/Töne"), NFD("Bjö/Töne"), (NFC("Bjö/Töne"), NFD("Bjö/Töne"))),
+        (f"{NFD('Bjö')}/Töne", f"{NFD('Bjö')}/Tön", (NFC("Bjö/Töne"), NFC("Bjö/Tön"))),
+    ],
+)
+@pytest.mark.parametrize("taken_along", [True, False])
+def test_rows_follow_however_the_old_path_is_spelled(music, old, new, sent, taken_along):
+    music.song("keep.flac")
+    music.song(f"{old}.flac", "Tune")
+    music.scan()
+    music.put(f"{old}.lrc", ours=True)
+    for kind in (".flac", ".lrc") if taken_along else (".flac",):
+        place = music.root / f"{new}{kind}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (music.root / f"{old}{kind}").rename(place)
+    if taken_along and Path(old).parts[0] != Path(new).parts[0]:
+        shutil.rmtree(music.root / Path(old).parts[0])
+    music.tell(tuple(str(music.root / f"{path}.flac") for path in sent))
+    music.renamer().step()
+    assert music.jobs() == [("done", "")]
+    assert music.sidecars() == {f"{new}.lrc"}
+    assert {row["source_path"] for row in music.rows()} == {
+        str(music.root / "keep.flac"),
+        str(music.root / f"{new}.flac"),
+    }
+    (target,) = [one for one in music.table("work_targets") if one["out_stem"] != "keep"]
+    assert target["source_path"] == str(music.root / f"{new}.flac")
+    assert (target["out_dir"], target["out_stem"]) == (
+        str((music.root / new).parent),
+        Path(new).name,
+    )
+    (own,) = music.table("written_files")
+    assert own["path"] == str(music.root / f"{new}.lrc")
+
+
+def test_a_file_whose_name_is_spelled_alike_keeps_its_rows(music):
+    """Linux has both forms of a name beside each other."""
+    for name in (NFC("Töne"), NFD("Töne")):
+        music.song(f"{name}.flac", f"Tune {len(name)}")
+    music.scan()
+    music.rename((NFC("Töne.flac"), "new.flac"))
+    music.renamer().step()
+    found = {row["title"]: Path(row["source_path"]).name for row in music.rows()}
+    assert found == {"Tune 4": "new.flac", "Tune 5": NFD("Töne.flac")}
+    found = {Path(one["source_path"]).name for one in music.table("work_targets")}
+    assert found == {"new.flac", NFD("Töne.flac")}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lyrsvc.core.payload_paths import PathMappings, local_path
+from lyrsvc.core.payload_paths import PathMappings, local_path, spellings
 from lyrsvc.files.pairing import composed, folded, split_name
 from lyrsvc.files.tree import AUDIO_SUFFIXES
 
@@ -113,6 +113,18 @@ class Confinement:
             return self._settle(*place)
         except (OSError, ValueError):
             return None
+
+    def spellings(self, path: str) -> list[str]:
+        """Give how a path may have been spelled while there was something at it.
+
+        As given first, then in both Unicode forms; the root is spelled as it is here.
+        """
+        text = local_path(path, self._mappings)
+        place = self._divide(text) if text else None
+        if place is None:
+            return []
+        root, parts = place
+        return [f"{root}/{below}" for below in spellings("/".join(parts))]
 
     def _divide(self, path: str) -> tuple[str, list[str]] | None:
         """Give the innermost root that holds a path, and the names below it."""

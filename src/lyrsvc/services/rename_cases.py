@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lyrsvc.core.library import Library
-from lyrsvc.core.payload_paths import PathMappings, local_path
+from lyrsvc.core.payload_paths import PathMappings, local_path, spellings
 from lyrsvc.files.confinement import Confinement
-from lyrsvc.files.pairing import split_name
+from lyrsvc.files.pairing import composed, split_name
 from lyrsvc.files.tree import AUDIO_SUFFIXES
 from lyrsvc.services.move_rows import stem_of
 from lyrsvc.services.rename_rows import Renamed
@@ -63,7 +63,7 @@ class RenameCase:
         if self.renamed is None:
             return ()
         paths = (self.renamed.old, self.renamed.new)
-        return tuple((self.job.created_at, path.parent, stem_of(path)) for path in paths)
+        return tuple((self.job.created_at, path.parent, composed(stem_of(path))) for path in paths)
 
 
 class RenameCases:
@@ -97,8 +97,15 @@ class RenameCases:
             new=Path(new.path),
             old_library=self._by_root.get(expected.root),
             new_library=library,
+            also=self._also(old or "", Path(expected.path).with_name(name)),
         )
         return RenameCase(job, renamed)
+
+    def _also(self, sent: str, old: Path) -> tuple[Path, ...]:
+        """Give other spellings of an old path; one that something stands at is another file's."""
+        beside = (old.with_name(name) for name in spellings(old.name))
+        every = dict.fromkeys((*map(Path, self._confinement.spellings(sent)), *beside))
+        return tuple(path for path in every if path != old and not os.path.lexists(path))
 
     def _final(self, job: RenameJob) -> str | None:
         """Give where a file is by now: later jobs may have renamed it again."""

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from lyrsvc.core.display import escape_controls
 from lyrsvc.core.orphans import extension
 from lyrsvc.files.move_log import MoveLog
 from lyrsvc.files.moving import is_half_moved, is_taken
-from lyrsvc.files.pairing import NAMED, Sidecars, split_name
+from lyrsvc.files.pairing import NAMED, Sidecars, composed, split_name
 from lyrsvc.files.sidecars import find_sidecars
 from lyrsvc.files.tree import AUDIO_SUFFIXES
 from lyrsvc.services.move_rows import stem_of
@@ -37,10 +38,11 @@ def move_sidecars(renamed: Renamed, mover: SidecarMover, log: MoveLog) -> Rename
     """Move what stands beside the old name; whoever stands at the new one stays."""
     moves = RenameMoves()
     old_stem, new_stem = stem_of(renamed.old), stem_of(renamed.new)
+    goals = _beside(renamed.new.parent, new_stem)
     if (renamed.old.parent, old_stem) == (renamed.new.parent, new_stem):
+        _remember_former(renamed, filter(None, goals), moves)
         return moves
     sources = _beside(renamed.old.parent, old_stem)
-    goals = _beside(renamed.new.parent, new_stem)
     for kind in NAMED:
         source, goal = getattr(sources, kind), getattr(goals, kind)
         if source is None:
@@ -49,7 +51,18 @@ def move_sidecars(renamed: Renamed, mover: SidecarMover, log: MoveLog) -> Rename
                 moves.followed.append((old, renamed.new.parent / goal))
         elif kind != "elrc" or sources.lrc is None or _has_followed(moves, ".lrc"):
             _move(renamed, source, goal, moves, mover, log)
+    _remember_former(renamed, [new.name for _, new in moves.followed], moves)
     return moves
+
+
+def _remember_former(renamed: Renamed, goals: Iterable[str], moves: RenameMoves) -> None:
+    """Note other spellings by which sidecars at the new name may be remembered."""
+    for goal in goals:
+        for former in renamed.also:
+            old = former.with_name(f"{stem_of(former)}{extension(goal)}")
+            pair = old, renamed.new.parent / goal
+            if old != pair[1] and pair not in moves.followed:
+                moves.followed.append(pair)
 
 
 def _move(
@@ -96,7 +109,8 @@ def _is_spare(renamed: Renamed, old: Path, new: Path, mover: SidecarMover) -> bo
     """
     for name in os.listdir(old.parent):  # noqa: PTH208 - names are all we want
         stem, suffix = split_name(name)
-        if stem == stem_of(renamed.old) and suffix.lower() in AUDIO_SUFFIXES:
+        same = composed(stem) == composed(stem_of(renamed.old))
+        if same and suffix.lower() in AUDIO_SUFFIXES:
             return False
     return _is_regular(new) and mover.is_own_copy(old, new)
 

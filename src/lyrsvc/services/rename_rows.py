@@ -22,29 +22,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Renamed:
-    """An audio file under its old and its new name, each with the library that holds it."""
+    """An audio file under its old and its new name, each with the library that holds it.
+
+    ``also`` are other spellings of the old path that rows may have: what is gone from the disk
+    cannot be looked up there any more.
+    """
 
     old: Path
     new: Path
     old_library: Library | None
     new_library: Library
+    also: tuple[Path, ...] = ()
+
+    @property
+    def former(self) -> tuple[Path, ...]:
+        """Give every path that rows may know the file by, unless it is the new one."""
+        return tuple(path for path in (*self.also, self.old) if path != self.new)
 
 
 def follow_audio(
     tx: "Tx", renamed: Renamed, stands: tuple[StemStand, ...], tally: Tally, moment: Moment
 ) -> None:
     """Give row and targets the new place; the second time there is nothing left to do."""
-    old_row = _row(tx, renamed.old_library, renamed.old)
-    new_row = _row(tx, renamed.new_library, renamed.new)
-    if old_row is not None and new_row is not None:
-        if old_row["id"] != new_row["id"]:
-            merge_rows(tx, old_row["id"], new_row["id"], tally, now=moment.now)
-    elif old_row is not None:
-        _rehouse(tx, old_row, renamed, tally, moment)
-    for target in targets.of_source(tx, os.fspath(renamed.old)):
-        _follow(tx, target, renamed, tally, moment)
+    for former in renamed.former:
+        _follow_row(tx, former, renamed, tally, moment)
+        for target in targets.of_source(tx, os.fspath(former)):
+            _follow(tx, target, renamed, tally, moment)
     for stand in stands:
         restand(tx, stand, tally, moment, settles=False)
+
+
+def _follow_row(tx: "Tx", former: Path, renamed: Renamed, tally: Tally, moment: Moment) -> None:
+    old_row = _row(tx, renamed.old_library, former)
+    new_row = _row(tx, renamed.new_library, renamed.new)
+    if old_row is not None and new_row is not None:
+        merge_rows(tx, old_row["id"], new_row["id"], tally, now=moment.now)
+    elif old_row is not None:
+        _rehouse(tx, old_row, renamed, tally, moment)
 
 
 def _row(tx: "Tx", library: Library | None, path: Path) -> "Row | None":

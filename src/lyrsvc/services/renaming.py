@@ -27,6 +27,7 @@ from lyrsvc.services.move_rows import (
     look_at_stem,
     remember_move,
     seen_hashes,
+    stem_of,
 )
 from lyrsvc.services.rename_cases import RenameCase, RenameCases, RenameTerms
 from lyrsvc.services.rename_moves import METHOD, RenameMoves, move_sidecars
@@ -191,9 +192,11 @@ class Renamer:
         new = look_at_stem(
             self._db, renamed.new_library, renamed.new, [goal for _, goal in moves.followed]
         )
-        if renamed.old_library is None:
+        library = renamed.old_library
+        if library is None:
             return (new,)
-        return look_at_stem(self._db, renamed.old_library, renamed.old), new
+        places = {(path.parent, stem_of(path)): path for path in (renamed.old, *renamed.also)}
+        return *(look_at_stem(self._db, library, path) for path in places.values()), new
 
     def _tell(self, renamed: Renamed) -> None:
         for library in filter(None, (renamed.old_library, renamed.new_library)):
