@@ -404,6 +404,70 @@ def test_a_busy_library_is_waited_for(music, db, clock):
     assert music.sidecars() == {"new.lrc"}
 
 
+@pytest.mark.parametrize("away", ["missing", "empty"])
+def test_a_library_that_is_not_mounted_is_waited_for(music, caplog, away):
+    music.song("old.flac")
+    music.put("old.lrc", ours=True)
+    music.scan()
+    music.rename(("old.flac", "new.flac"))
+    elsewhere = music.root.rename(music.root.with_name("elsewhere"))
+    if away == "empty":
+        music.root.mkdir()
+    renamer = music.renamer()
+    for _ in range(3):
+        assert renamer.step() == renaming.AWAY_S
+    assert music.jobs() == [("waiting", "")]
+    assert caplog.text.count("renames wait") == 1
+    if away == "empty":
+        music.root.rmdir()
+    elsewhere.rename(music.root)
+    assert renamer.step() == renaming.IDLE_S
+    assert (music.jobs(), music.sidecars()) == ([("done", "")], {"new.lrc"})
+    assert [Path(row["source_path"]).name for row in music.rows()] == ["new.flac"]
+
+
+def test_a_library_that_never_comes_back_is_not_waited_for_for_ever(music):
+    music.tell((str(music.root / "old.flac"), str(music.root / "new.flac")))
+    renamer = music.renamer()
+    renamer.step()
+    music.pass_days(6.9)
+    assert (renamer.step(), music.jobs()) == (renaming.AWAY_S, [("waiting", "")])
+    music.pass_days(0.2)
+    renamer.step()
+    assert [state for state, _ in music.jobs()] == ["ignored"]
+
+
+def test_a_file_that_was_the_last_of_its_library_is_followed_in_the_end(music, tmp_path):
+    (tmp_path / "other").mkdir()
+    music.add(tmp_path / "other", name="Other")
+    music.song("old.flac")
+    music.scan()
+    (music.root / "old.flac").rename(tmp_path / "other" / "new.flac")
+    music.tell((str(music.root / "old.flac"), str(tmp_path / "other" / "new.flac")))
+    renamer = music.renamer(roots=lambda: [music.root, tmp_path / "other"])
+    renamer.step()
+    assert music.jobs() == [("waiting", "")]
+    music.pass_days(7.1)
+    renamer.step()
+    assert music.jobs() == [("done", "")]
+    assert [row["source_path"] for row in music.rows()] == [str(tmp_path / "other" / "new.flac")]
+
+
+def test_what_waits_for_one_library_holds_up_no_other(music, tmp_path, monkeypatch):
+    monkeypatch.setattr(renaming, "BATCH", 2)
+    (tmp_path / "other").mkdir()
+    music.add(tmp_path / "other", name="Other")
+    other = str(tmp_path / "other")
+    music.tell(*((f"{other}/{number}.flac", f"{other}/new {number}.flac") for number in range(5)))
+    music.song("old.flac")
+    music.put("old.lrc")
+    music.rename(("old.flac", "new.flac"))
+    renamer = music.renamer(roots=lambda: [music.root, tmp_path / "other"])
+    assert [renamer.step() for _ in range(3)] == [0.0, 0.0, renaming.AWAY_S]
+    assert music.sidecars() == {"new.lrc"}
+    assert [state for state, _ in music.jobs()] == ["waiting"] * 5 + ["done"]
+
+
 def test_what_the_file_system_refuses_is_tried_again_but_not_for_ever(music, monkeypatch):
     music.song("old.flac")
     music.song("old2.flac")

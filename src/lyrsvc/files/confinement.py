@@ -94,10 +94,13 @@ class Confinement:
 
     def covers(self, path: str) -> bool:
         """Tell whether a path lies inside a root by its text; the disk is not asked."""
-        if not self._roots:
-            return False
-        text = local_path(path, self._mappings)
-        return text is not None and self._divide(text) is not None
+        return self.root_of(path) is not None
+
+    def root_of(self, path: str) -> str | None:
+        """Give the innermost root that a path lies in by its text; the disk is not asked."""
+        text = local_path(path, self._mappings) if self._roots else None
+        place = self._divide(text) if text else None
+        return place[0] if place else None
 
     def expect(self, path: str) -> ExpectedPath | None:
         """Give where a path lies, be it gone; None when that is not inside a root.

@@ -3,16 +3,23 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 from lyrsvc.core.library import Library
 from lyrsvc.core.payload_paths import PathMappings, local_path, spellings
 from lyrsvc.files.confinement import Confinement
 from lyrsvc.files.pairing import composed, split_name
 from lyrsvc.files.tree import AUDIO_SUFFIXES
+from lyrsvc.services.library_roots import device_of
 from lyrsvc.services.move_rows import stem_of
 from lyrsvc.services.rename_rows import Renamed
+from lyrsvc.store.moments import to_db
 from lyrsvc.store.rename_jobs import RenameJob
+
+PATIENCE: Final = timedelta(days=7)
+"""So long a job waits for a root that is not there, or that stays empty."""
 
 _Place = tuple[str, Path, str]
 """A stem in its directory, as one event speaks of it."""
@@ -29,11 +36,15 @@ class RenameTerms:
 
 @dataclass(frozen=True, slots=True)
 class RenameCase:
-    """A job with what it is about; without ``renamed`` it is none of ours, for a reason."""
+    """A job with what it is about; without ``renamed`` it is none of ours, for a reason.
+
+    One that is ``waiting_for`` a library whose root is not there says nothing yet.
+    """
 
     job: RenameJob
     renamed: Renamed | None
     refusal: str = ""
+    waiting_for: Library | None = None
 
     @property
     def libraries(self) -> tuple[Library, ...]:
@@ -70,21 +81,30 @@ class RenameCases:
     """Reads jobs that wait together."""
 
     def __init__(
-        self, terms: RenameTerms, known: Iterable[Library], jobs: Sequence[RenameJob]
+        self,
+        terms: RenameTerms,
+        known: Iterable[Library],
+        jobs: Sequence[RenameJob],
+        *,
+        now: datetime,
     ) -> None:
         self._mappings = terms.mappings
         self._confinement = Confinement(terms.roots())
         self._by_root = {os.fspath(library.path).rstrip("/"): library for library in known}
         self._places = {job.id: place for place, job in enumerate(jobs)}
         self._jobs = jobs
+        self._too_old = to_db(now - PATIENCE)
+        self._there: dict[str, bool] = {}
 
     def read(self, job: RenameJob) -> RenameCase:
         """Find both ends of a rename; the old one is gone already, its name counts as given."""
         final = self._final(job)
+        old = local_path(job.old_path, self._mappings)
+        if job.created_at > self._too_old and (missing := self._missing(final, old)):
+            return RenameCase(job, None, waiting_for=missing)
         new = self._confinement.find(final) if final else None
         if new is None:
             return RenameCase(job, None, "the new path is not a file of a library here")
-        old = local_path(job.old_path, self._mappings)
         expected = self._confinement.expect(old) if old else None
         name = (old or "").rpartition("/")[2]
         if expected is None:
@@ -100,6 +120,19 @@ class RenameCases:
             also=self._also(old or "", Path(expected.path).with_name(name)),
         )
         return RenameCase(job, renamed)
+
+    def _missing(self, *paths: str | None) -> Library | None:
+        """Give the library of a path whose root is not there now, or empty like a mount point."""
+        for root in filter(None, (self._confinement.root_of(path) for path in paths if path)):
+            library = self._by_root.get(root)
+            if library is not None and not self._is_mounted(root):
+                return library
+        return None
+
+    def _is_mounted(self, root: str) -> bool:
+        if root not in self._there:
+            self._there[root] = device_of(Path(root)) is not None
+        return self._there[root]
 
     def _also(self, sent: str, old: Path) -> tuple[Path, ...]:
         """Give other spellings of an old path; one that something stands at is another file's."""

@@ -6,7 +6,7 @@ happened already is found as it should be, and left so.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from enum import Enum
 from itertools import groupby
@@ -43,6 +43,7 @@ BATCH: Final = 500
 IDLE_S: Final = 30.0
 BUSY_S: Final = 5.0
 RETRY_S: Final = 60.0
+AWAY_S: Final = 15.0
 TRIES: Final = 3
 """So often a job is tried that the file system refuses; then it is closed with the reason."""
 _LOG: Final = logging.getLogger("lyrsvc.rename")
@@ -77,6 +78,8 @@ class Renamer:
         self._mover = SidecarMover(db, clock=clock, chance=chance, by=METHOD, announce=announce)
         self._bell = Bell()
         self._tries: dict[int, int] = {}
+        self._missing: set[int] = set()
+        self._after = 0
 
     def wake(self) -> None:
         """Say that there may be new jobs, or that the program stops."""
@@ -89,19 +92,37 @@ class Renamer:
     def step(self) -> float:
         """Apply what waits; give how many seconds the next look has time."""
         with self._db.read() as tx:
-            jobs = rename_jobs.waiting(tx, BATCH)
+            jobs = rename_jobs.waiting(tx, BATCH, after=self._after)
             known = libraries.all_libraries(tx)
-        postponed: set[float] = set()
-        cases = RenameCases(self._terms, known, jobs)
-        for concerned, group in groupby(map(cases.read, jobs), key=lambda case: case.libraries):
+        cases = RenameCases(self._terms, known, jobs, now=self._clock.now())
+        read = [cases.read(job) for job in jobs]
+        self._tell_missing(read)
+        can_be_applied = [case for case in read if case.waiting_for is None]
+        has_more = len(jobs) == BATCH
+        self._after = jobs[-1].id if has_more and not can_be_applied else 0
+        postponed = {AWAY_S} if len(can_be_applied) < len(read) else set()
+        for concerned, group in groupby(can_be_applied, key=lambda case: case.libraries):
             try:
                 if self._apply_locked(concerned, list(group)):
                     postponed.add(RETRY_S)
             except LibraryBusy:
                 postponed.add(BUSY_S)
+        if self._after:
+            return 0.0
         if postponed:
             return min(postponed)
-        return 0.0 if len(jobs) == BATCH else IDLE_S
+        return 0.0 if has_more else IDLE_S
+
+    def _tell_missing(self, cases: Iterable[RenameCase]) -> None:
+        """Say once of a library that renames in it wait until it is back."""
+        for case in cases:
+            library = case.waiting_for
+            if library is None:
+                self._missing -= {each.id for each in case.libraries}
+            elif library.id not in self._missing:
+                self._missing.add(library.id)
+                fields = {"library": library.name, "path": library.path}
+                _LOG.warning("renames wait for a library that is missing or empty", extra=fields)
 
     def _apply_locked(
         self, concerned: Sequence[Library], cases: Sequence[RenameCase]

@@ -50,13 +50,14 @@ def insert(tx: "Tx", pairs: Iterable[tuple[str, str]], *, now: datetime) -> int:
     return len(fresh)
 
 
-def waiting(tx: "Tx", limit: int | None = None) -> list[RenameJob]:
-    """Give the oldest jobs that wait, in their order; all of them without a limit."""
+def waiting(tx: "Tx", limit: int | None = None, *, after: int = 0) -> list[RenameJob]:
+    """Give the oldest jobs that wait, in their order, behind an id; all without a limit."""
     rows = tx.tuples(
         """
         SELECT id, old_path, new_path, created_at FROM rename_jobs
-         WHERE state = 'waiting' ORDER BY id LIMIT :limit
+         WHERE state = 'waiting' AND id > :after ORDER BY id LIMIT :limit
         """,
+        after=after,
         limit=-1 if limit is None else limit,
     )
     return [
