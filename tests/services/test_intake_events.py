@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,35 @@ def test_our_words_beside_a_file_that_no_scan_has_met(desk, db, clock, title, ex
     minimal_flac(path, title="Tidewater", artist=ARTIST, seconds=201)
     assert counts(desk.send("retag")) == expected
     assert [target.mode for target in desk.targets("Tidewater")] == [mode]
+    assert desk.wrong_counts() == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "mode"), [("Tide Water", FetchMode.UPDATE), ("Tidewater", FetchMode.NORMAL)]
+)
+@pytest.mark.parametrize("via", ["", "x.flac"])
+@pytest.mark.parametrize("scanned", [True, False])
+def test_our_words_that_are_about_to_follow_a_rename(desk, db, clock, title, mode, via, scanned):
+    """The rename waits, for a scan perhaps, when the new tags are told already."""
+    old = desk.song(f"{FOLDER}/old.flac", title)
+    new = old.with_name("1-01 Tidewater.flac")
+    desk.send(body("download_new", tracks=[{"title": title}], trackFiles=[{"path": str(old)}]))
+    words = old.with_suffix(".lrc")
+    words.write_text("[00:01.00]words")
+    item_id = desk.item(title).id
+    if scanned:
+        desk.scan()
+    else:
+        file = OwnFile(path=words, kind=Kind.LRC, sha256="0" * 64)
+        db.write(lambda tx: written_files.confirm(tx, file, item_id=item_id, now=clock.now()))
+    steps = [old, *([old.with_name(via)] if via else []), new]
+    pairs = [{"previousPath": str(before), "path": str(after)} for before, after in pairwise(steps)]
+    desk.send({"eventType": "Rename", "renamedTrackFiles": pairs})
+    old.unlink()
+    minimal_flac(new, title="Tidewater", artist=ARTIST, seconds=201)
+    desk.send("retag")
+    (target,) = [one for one in desk.targets("Tidewater") if one.source_path == str(new)]
+    assert target.mode is mode
     assert desk.wrong_counts() == {}
 
 

@@ -17,7 +17,7 @@ from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import Refused
 from lyrsvc.core.lidarr_event import Event, EventKind, read_event
 from lyrsvc.core.merging import Effect
-from lyrsvc.core.payload_paths import PathMappings, is_storable
+from lyrsvc.core.payload_paths import PathMappings, is_storable, local_path
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.ptext import clean_text
 from lyrsvc.core.resolution import ResolvedBy
@@ -247,7 +247,16 @@ class Intake:
         payload = Payload(artist=event.artist, album="", titles=("",), files=(event.retagged,))
         gathered = self._facts.gather(payload, until=self._until())
         terms = self._terms(self._clock.now())
-        outcome = self._write(lambda tx: write_retag(tx, gathered.tracks[0], terms))
+
+        def write(tx: "Tx") -> TrackOutcome:
+            former = (
+                local_path(path, self._rules.path_mappings)
+                for path in rename_jobs.former_paths(tx, event.retagged)
+            )
+            track = gathered.tracks[0]
+            return write_retag(tx, track, terms, formerly=list(filter(None, former)))
+
+        outcome = self._write(write)
         self._followers.wake()
         return self._ingested(event, gathered, [outcome])
 

@@ -17,7 +17,7 @@ from lyrsvc.core.resolution import ResolvedBy
 from lyrsvc.core.scan_facts import IDENTITY, TagFacts, describe
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.wish import Wish
-from lyrsvc.files.pairing import NAMED
+from lyrsvc.files.pairing import NAMED, split_name
 from lyrsvc.files.tags import READER_VERSION, to_recording
 from lyrsvc.services.enqueueing import Placed, Terms, enqueue
 from lyrsvc.services.intake_facts import Gathered, TrackFacts
@@ -29,6 +29,7 @@ from lyrsvc.store import (
     libraries,
     scan_results,
     standings,
+    stem_rows,
     target_sources,
     targets,
     work_items,
@@ -65,10 +66,13 @@ def write_tracks(tx: "Tx", tracks: Sequence[TrackFacts], terms: Terms) -> list[T
     return outcomes
 
 
-def write_retag(tx: "Tx", track: TrackFacts, terms: Terms) -> TrackOutcome:
+def write_retag(
+    tx: "Tx", track: TrackFacts, terms: Terms, *, formerly: Sequence[str] = ()
+) -> TrackOutcome:
     """Bring the row of a file with new tags up to date, then enqueue it.
 
-    What we wrote for the song it was before gives way to the words of the one it is now.
+    What we wrote for the song it was before gives way to the words of the one it is now,
+    also if it still stands at one of the paths that the file had ``formerly``.
     """
     seen = track.seen
     facts = tag_facts(seen) if seen is not None else None
@@ -85,6 +89,8 @@ def write_retag(tx: "Tx", track: TrackFacts, terms: Terms) -> TrackOutcome:
             return write_tracks(tx, [_to_replace(track)], terms)[0]
         if before is not None and all(before[name] == facts.columns[name] for name in IDENTITY):
             return TrackOutcome(Effect.ALREADY_DONE, track.by)
+    elif _is_for(track, seen) and _comes_with_other_words(tx, seen, formerly, facts):
+        return write_tracks(tx, [_to_replace(track)], terms)[0]
     return write_tracks(tx, [track], terms)[0]
 
 
@@ -144,9 +150,35 @@ def _was_other_song(
     now = facts.columns["artist_key"], facts.columns["title_key"]
     if before is not None and (before["artist_key"], before["title_key"]) != now:
         return True
-    directory = Path(seen.audio.directory)
-    songs = (written_files.song_of(tx, directory / f"{seen.stem}.{kind}") for kind in NAMED)
-    return any(song is not None and song != now for song in songs)
+    return _has_words_of_another(tx, Path(seen.path), now)
+
+
+def _comes_with_other_words(
+    tx: "Tx", seen: SeenFile, formerly: Sequence[str], facts: TagFacts
+) -> bool:
+    """Tell whether words of another song will follow a file from a path it had before."""
+    now = facts.columns["artist_key"], facts.columns["title_key"]
+    root = seen.library.path
+    for path in (Path(each) for one in formerly for each in spellings(one)):
+        row = None
+        if root in path.parents:
+            row = stem_rows.at_path(tx, seen.library.id, str(path.relative_to(root)))
+        if row is not None and (row["artist_key"], row["title_key"]) != now:
+            return True
+        if _has_words_of_another(tx, path, now):
+            return True
+    return False
+
+
+def _has_words_of_another(tx: "Tx", audio: Path, song: tuple[str, str]) -> bool:
+    stem = split_name(audio.name)[0]
+    written = (written_files.song_of(tx, audio.with_name(f"{stem}.{kind}")) for kind in NAMED)
+    return any(one is not None and one != song for one in written)
+
+
+def _is_for(track: TrackFacts, seen: SeenFile) -> bool:
+    spot = track.wish.spot if track.wish is not None else None
+    return spot is not None and spot.source_path == seen.path
 
 
 def _to_replace(track: TrackFacts) -> TrackFacts:

@@ -66,6 +66,16 @@ def waiting(tx: "Tx", limit: int | None = None, *, after: int = 0) -> list[Renam
     ]
 
 
+def former_paths(tx: "Tx", path: str) -> list[str]:
+    """Give what a file was called before the renames that still wait, the latest name first."""
+    found: list[str] = []
+    for job in reversed(waiting(tx)):
+        if job.new_path == path:
+            path = job.old_path
+            found.append(path)
+    return found
+
+
 def settle(
     tx: "Tx", job_id: int, *, state: Literal["done", "ignored"], error: str = "", now: datetime
 ) -> bool:
