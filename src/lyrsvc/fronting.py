@@ -134,7 +134,7 @@ def build(base: Runtime, parts: Workings) -> Front:
     return Front(
         announcer=parts.announcer,
         noticer=noticer,
-        library_board=LibraryBoard(db, probes=probes, webhook_roots=parts.intake.roots),
+        library_board=LibraryBoard(db, probes=probes, takes_paths=parts.intake.takes_paths_of),
         scan_desk=scan_desk,
         tasks=tasks,
         lane_desk=lane_desk,

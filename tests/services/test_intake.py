@@ -12,6 +12,8 @@ from builders import minimal_flac
 from lyrsvc.core.errors import StoreError
 from lyrsvc.core.item import Priority, TargetOrigin
 from lyrsvc.core.lidarr_event import InvalidPayload
+from lyrsvc.services.library_board import LibraryBoard
+from lyrsvc.services.root_probes import RootProbes
 from lyrsvc.store.database import Database
 from lyrsvc.store.sqlite_link import SqliteLink
 from webhooks import ARTIST, BODIES, FOLDER, Desk, body
@@ -357,6 +359,22 @@ def test_the_roots_are_those_of_the_start_without_the_removed(db, clock, tmp_pat
     assert steps(desk.send(event)) == (0, 3, 0)
     desk.registry.remove(other)
     assert steps(desk.send(event)) == (0, 0, 3)
+
+
+def test_what_is_shown_of_a_library_that_was_added_again_is_what_counts(desk):
+    desk.album()
+    board = LibraryBoard(
+        desk.db, probes=RootProbes(), takes_paths=lambda one: desk.intake.takes_paths_of(one)
+    )
+    assert board.view(desk.library.id).webhook_paths
+    desk.registry.remove(desk.library)
+    again = desk.add(desk.root)
+    event = body("download_new", desk.root)
+    assert steps(desk.send(event)) == (0, 0, 3)
+    assert not board.view(again.id).webhook_paths
+    desk.restart()
+    assert [view.webhook_paths for view in board.views()] == [True]
+    assert steps(desk.send(event)) == (0, 3, 0)
 
 
 @pytest.mark.spec("H-12")

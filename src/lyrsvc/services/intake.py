@@ -207,6 +207,10 @@ class Intake:
         """Give the roots that payload paths may lie in, as they were when this was made."""
         return tuple(self._roots.values())
 
+    def takes_paths_of(self, library: "Library") -> bool:
+        """Tell whether payload paths may lie in a library: it was there when this was made."""
+        return self._roots.get(library.id) == library.path
+
     def _test(self, event: Event) -> _Taken:
         return _Taken({"status": "ok", "event": event.name})
 
@@ -330,7 +334,7 @@ class Intake:
         return PayloadFiles(grounds, enrich=self._rules.enrich)
 
     def _grounds_of(self, known: "Sequence[Library]") -> Grounds:
-        roots = [one.path for one in known if self._roots.get(one.id) == one.path]
+        roots = [one.path for one in known if self.takes_paths_of(one)]
         return Grounds(roots, known, mappings=self._rules.path_mappings)
 
     def _until(self) -> float:

@@ -1,6 +1,6 @@
 """Libraries as pages and programs see them: registered, counted, and looked at on disk."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,18 +26,18 @@ class LibraryView:
 
 
 class LibraryBoard:
-    """Shows libraries; ``webhook_roots`` are the roots the service started with."""
+    """Shows libraries; ``takes_paths`` tells those that a webhook may name files of by path."""
 
     def __init__(
         self,
         db: Database,
         *,
         probes: RootProbes,
-        webhook_roots: Callable[[], Collection[Path]] = tuple,
+        takes_paths: Callable[[Library], bool] = lambda _library: False,
     ) -> None:
         self._db = db
         self._probes = probes
-        self._webhook_roots = webhook_roots
+        self._takes_paths = takes_paths
 
     def views(self) -> list[LibraryView]:
         """Show every library, by id."""
@@ -46,14 +46,13 @@ class LibraryBoard:
             files = libraries.count_files(tx)
             missing = libraries.count_missing(tx)
         states = self._probes.look(library.path for library in every)
-        roots = frozenset(self._webhook_roots())
         return [
             LibraryView(
                 library=library,
                 files=files.get(library.id, 0),
                 missing=missing.get(library.id, 0),
                 root=states[library.path],
-                webhook_paths=library.path in roots,
+                webhook_paths=self._takes_paths(library),
             )
             for library in every
         ]
@@ -69,7 +68,7 @@ class LibraryBoard:
             files=files.get(library.id, 0),
             missing=missing.get(library.id, 0),
             root=self._probes.look([library.path])[library.path],
-            webhook_paths=library.path in frozenset(self._webhook_roots()),
+            webhook_paths=self._takes_paths(library),
         )
 
     def free_bytes(self, directory: Path) -> int | None:
