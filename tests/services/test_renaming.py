@@ -108,7 +108,7 @@ def test_sidecars_and_rows_follow_and_a_second_delivery_changes_nothing(music):
 
 
 @pytest.mark.spec("H-16")
-def test_a_destination_that_exists_stays(music):
+def test_a_destination_that_exists_stays(music, caplog):
     music.song("old.flac")
     music.put("old.lrc", "mine\n")
     music.put("old.txt", "words\n")
@@ -119,6 +119,22 @@ def test_a_destination_that_exists_stays(music):
     assert (music.root / "old.lrc").read_text() == "mine\n"
     assert (music.root / "new.txt").read_text() == "words\n"
     assert music.jobs() == [("done", "new.lrc is there already")]
+    (line,) = [record for record in caplog.records if record.name == "lyrsvc.rename"]
+    assert (line.levelname, line.files) == ("WARNING", 1)
+    assert line.reason == "new.lrc is there already"
+
+
+def test_the_log_says_so_when_nothing_had_to_follow(music, caplog):
+    caplog.set_level("INFO", "lyrsvc.rename")
+    for name in ("with", "without"):
+        music.song(f"{name}.flac")
+    music.put("with.lrc")
+    music.rename(("with.flac", "new with.flac"), ("without.flac", "new without.flac"))
+    music.renamer().step()
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("INFO", "sidecars followed a rename"),
+        ("INFO", "a rename was taken note of; no sidecar had to follow"),
+    ]
 
 
 def test_our_own_copy_at_the_new_name_makes_the_old_one_superfluous(music):

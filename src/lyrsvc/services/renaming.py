@@ -78,6 +78,7 @@ class Renamer:
         self._mover = SidecarMover(db, clock=clock, chance=chance, by=METHOD, announce=announce)
         self._bell = Bell()
         self._tries: dict[int, int] = {}
+        self._made: dict[int, list[tuple[Path, Path]]] = {}
         self._missing: set[int] = set()
         self._after = 0
 
@@ -166,6 +167,8 @@ class Renamer:
             return _Turn.DONE
         try:
             moves = move_sidecars(renamed, self._mover, log)
+            moves.made[:0] = self._made.pop(job.id, ())
+            self._made[job.id] = moves.made
             if moves.failures:
                 return self._put_off(job, "; ".join(moves.failures))
             if moves.kept and may_block:
@@ -174,6 +177,7 @@ class Renamer:
         except (LyrsvcError, OSError) as error:
             return self._put_off(job, str(error))
         self._tries.pop(job.id, None)
+        del self._made[job.id]
         self._tell(renamed)
         return _Turn.DONE
 
@@ -185,6 +189,7 @@ class Renamer:
         if tries < TRIES:
             return _Turn.LATE
         del self._tries[job.id]
+        self._made.pop(job.id, None)
         self._settle(job, "done", reason)
         return _Turn.DONE
 
@@ -206,8 +211,7 @@ class Renamer:
             tally.write(tx, now=moment.now)
 
         self._db.write(write)
-        fields = {"job": job.id, "path": job.new_path, "files": len(moves.made)}
-        _LOG.info("sidecars followed a rename", extra=fields)
+        _log_moves(job, moves)
 
     def _stands(self, renamed: Renamed, moves: RenameMoves) -> tuple[StemStand, ...]:
         new = look_at_stem(
@@ -229,3 +233,15 @@ class Renamer:
         now = self._clock.now()
         self._db.write(lambda tx: rename_jobs.settle(tx, job.id, state=state, error=error, now=now))
         _LOG.info("rename closed", extra={"job": job.id, "state": state, "reason": error})
+
+
+def _log_moves(job: RenameJob, moves: RenameMoves) -> None:
+    """Say what has followed; what was kept back is somebody's to look at."""
+    fields = {"job": job.id, "path": job.new_path, "files": len(moves.made)}
+    if moves.kept:
+        reason = "; ".join(moves.kept)
+        _LOG.warning("a rename kept sidecars back", extra=fields | {"reason": reason})
+    elif moves.made:
+        _LOG.info("sidecars followed a rename", extra=fields)
+    else:
+        _LOG.info("a rename was taken note of; no sidecar had to follow", extra=fields)
