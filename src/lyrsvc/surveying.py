@@ -1,6 +1,5 @@
 """The composition root of everything that looks at libraries: scanner, scheduler, watcher."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,16 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from lyrsvc import runtime
-from lyrsvc.core.debounce import Debounce
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.schedule import ScanPlan
 from lyrsvc.core.sidecar import FetchMode
+from lyrsvc.services.announced_scans import AnnouncedScans
 from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.library_lock import LibraryBusy
 from lyrsvc.services.scanning import OnRenamed, OnScanned, Scanner
 from lyrsvc.services.scheduler import ScanAll, Scheduler, WindowMemory, scan_each
-from lyrsvc.services.sub_scanning import SubScans
 from lyrsvc.services.task_board import Record
 from lyrsvc.services.watched_roots import WatchedRoots
 from lyrsvc.services.watcher import Watcher, WatchPace
@@ -57,7 +55,7 @@ class Survey:
     scan_all: ScanAll
     scheduler: Scheduler
     watcher: Watcher | None
-    announced: SubScans
+    announced: AnnouncedScans
     """Directories that a webhook spoke of and the inventory does not know."""
 
     def open(self) -> None:
@@ -82,7 +80,7 @@ class Survey:
 
     def scan_soon(self, library: Library, directory: Path) -> None:
         """Have a directory scanned that somebody announced; returns at once."""
-        self.announced.touch(os.fspath(directory), os.fspath(library.path))
+        self.announced.touch(library, directory)
 
     def wake(self) -> None:
         """Let everybody notice at once that the program stops."""
@@ -142,11 +140,12 @@ def build(
         scan_all=lambda started_by: onlookers.record("scan", lambda: scan_all(started_by)),
         memory=_window_memory(db, clock),
     )
-    announced = SubScans(
-        Debounce(quiet_s=_ANNOUNCED_QUIET_S),
+    announced = AnnouncedScans(
+        db,
+        clock=clock,
+        quiet_s=_ANNOUNCED_QUIET_S,
         scan_below=partial(scan_below, "webhook"),
         owner=lambda path: WatchedRoots.of(every_library()).owner(path),
-        clock=clock,
     )
     watcher = None
     if settings.watcher.enabled:

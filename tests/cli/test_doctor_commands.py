@@ -268,9 +268,11 @@ def test_a_database_that_cannot_be_used_is_told(filled, harm):
         data[4096 * 3 : 4096 * 40] = os.urandom(4096 * 37)
         filled.database.write_bytes(data)
     else:
-        version = {"newer": 999, "older": 0}[harm]
+        change = {"newer": 998, "older": -1}[harm]
         with Database.open(filled.database, create=False, clock=FakeClock()) as db:
-            db.write(lambda tx: tx.run(f"UPDATE schema_migrations SET version = {version}"))
+            db.write(
+                lambda tx: tx.run(f"UPDATE schema_migrations SET version = version + {change}")
+            )
     checks = found(filled.run("doctor", "--json"))
     if harm == "older":
         assert checks["schema"]["state"] == "warn"

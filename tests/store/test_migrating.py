@@ -12,6 +12,7 @@ from lyrsvc.store.schema_version import newest_version
 from lyrsvc.store.sqlite import SqliteEngine
 
 STEPS = Path(SqliteEngine("").steps_directory)
+NEWEST = newest_version(str(STEPS))
 SECOND = """
 ALTER TABLE meta ADD COLUMN note TEXT NOT NULL DEFAULT '';
 UPDATE meta SET note = :now;
@@ -36,7 +37,7 @@ def steps_with(tmp_path):
         directory.mkdir(exist_ok=True)
         for file in STEPS.glob("*.sql"):
             (directory / file.name).write_bytes(file.read_bytes())
-        for number, sql in enumerate(further, newest_version(str(STEPS)) + 1):
+        for number, sql in enumerate(further, NEWEST + 1):
             (directory / f"{number:04d}_further.sql").write_text(sql)
         return read_steps(directory)
 
@@ -102,15 +103,14 @@ def test_an_upgrade_keeps_the_rows_and_one_copy_from_before(path, clock, steps_w
     (path.parent / "lyrsvc.db.pre-x").touch()
 
     lift(path, steps_with(SECOND), clock)
-    assert copies(path) == ["lyrsvc.db.pre-2", "lyrsvc.db.pre-x"]
-    assert ask(path.with_name("lyrsvc.db.pre-2"), "SELECT max(version) FROM schema_migrations") == [
-        (1,)
-    ]
+    copy = path.with_name(f"lyrsvc.db.pre-{NEWEST + 1}")
+    assert copies(path) == [copy.name, "lyrsvc.db.pre-x"]
+    assert ask(copy, "SELECT max(version) FROM schema_migrations") == [(NEWEST,)]
 
     lift(path, steps_with(SECOND, REBUILD), clock)
-    assert copies(path) == ["lyrsvc.db.pre-3", "lyrsvc.db.pre-x"]
-    copy = path.with_name("lyrsvc.db.pre-3")
-    assert ask(copy, "SELECT max(version) FROM schema_migrations") == [(2,)]
+    copy = path.with_name(f"lyrsvc.db.pre-{NEWEST + 2}")
+    assert copies(path) == [copy.name, "lyrsvc.db.pre-x"]
+    assert ask(copy, "SELECT max(version) FROM schema_migrations") == [(NEWEST + 1,)]
     assert ask(copy, "PRAGMA integrity_check") == [("ok",)]
     assert ask(path, "SELECT admin_id FROM sessions") == [("1",)]
     assert ask(path, "SELECT id, extra FROM admins") == [("1", None)]
@@ -133,7 +133,7 @@ def test_a_step_that_fails_leaves_the_previous_version(path, clock, steps_with):
     with pytest.raises(apsw.SQLError):
         lift(path, steps_with(SECOND + "INSERT INTO nowhere VALUES (1);"), clock)
     assert schema(path) == before
-    assert ask(path, "SELECT max(version) FROM schema_migrations") == [(1,)]
+    assert ask(path, "SELECT max(version) FROM schema_migrations") == [(NEWEST,)]
 
     with pytest.raises(StoreDamaged, match="point nowhere"):
         lift(
@@ -144,7 +144,7 @@ def test_a_step_that_fails_leaves_the_previous_version(path, clock, steps_with):
     assert ask(path, "SELECT count(*) FROM sessions") == [(0,)]
 
     lift(path, steps_with(SECOND), clock)
-    assert ask(path, "SELECT max(version) FROM schema_migrations") == [(2,)]
+    assert ask(path, "SELECT max(version) FROM schema_migrations") == [(NEWEST + 1,)]
 
 
 def test_an_applied_step_that_was_changed_is_fatal(path, clock, steps_with):
@@ -158,7 +158,8 @@ def test_an_applied_step_that_was_changed_is_fatal(path, clock, steps_with):
 def test_a_database_of_a_newer_program_is_fatal(path, clock, steps_with):
     lift(path, steps_with(SECOND), clock)
 
-    with pytest.raises(StoreTooNew, match=r"database schema 2 is newer than this program \(1\)"):
+    told = rf"database schema {NEWEST + 1} is newer than this program \({NEWEST}\)"
+    with pytest.raises(StoreTooNew, match=told):
         Database.open(path, create=True, clock=clock)
     assert copies(path) == []
 
@@ -241,8 +242,8 @@ link.close()
         _, errors = lifter.communicate(timeout=120)
         assert (lifter.returncode, errors) == (0, "")
 
-    assert ask(path, "SELECT version FROM schema_migrations") == [(1,), (2,), (3,)]
-    assert copies(path) == ["lyrsvc.db.pre-3"]
-    assert ask(path.with_name("lyrsvc.db.pre-3"), "SELECT max(version) FROM schema_migrations") == [
-        (1,)
-    ]
+    applied = ask(path, "SELECT version FROM schema_migrations")
+    assert applied == [(version,) for version in range(1, NEWEST + 3)]
+    copy = path.with_name(f"lyrsvc.db.pre-{NEWEST + 2}")
+    assert copies(path) == [copy.name]
+    assert ask(copy, "SELECT max(version) FROM schema_migrations") == [(NEWEST,)]

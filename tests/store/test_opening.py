@@ -12,6 +12,10 @@ import pytest
 from lyrsvc.core.errors import NotFound, StorageFailed, StoreDamaged, StoreError, StoreTooNew
 from lyrsvc.store.database import Database, exists
 from lyrsvc.store.integrity import save_copy
+from lyrsvc.store.schema_version import newest_version
+from lyrsvc.store.sqlite import SqliteEngine
+
+NEWEST = newest_version(SqliteEngine("").steps_directory)
 
 
 def change(path, sql):
@@ -102,7 +106,8 @@ def test_a_newer_schema_is_refused_naming_both_versions(path, clock, create):
         Database.open(path, create=create, clock=clock)
 
     assert str(refusal.value) == (
-        "database schema 99 is newer than this program (1); upgrade lyrsvc or restore a backup"
+        f"database schema 99 is newer than this program ({NEWEST}); "
+        "upgrade lyrsvc or restore a backup"
     )
 
 
@@ -111,7 +116,7 @@ def test_a_read_command_does_not_lift_an_older_schema(tmp_path, clock):
     file.touch()
 
     with pytest.raises(
-        StoreError, match=r"schema 0 is older than this program \(1\); start lyrsvc"
+        StoreError, match=rf"schema 0 is older than this program \({NEWEST}\); start lyrsvc"
     ):
         Database.open(file, create=False, clock=clock)
     assert listing(tmp_path)["x.db"] == 0
@@ -120,7 +125,7 @@ def test_a_read_command_does_not_lift_an_older_schema(tmp_path, clock):
         Database.open(file, create=False, upgrade=True, clock=clock) as database,
         database.read() as tx,
     ):
-        assert tx.value("SELECT count(*) FROM schema_migrations") == 1
+        assert tx.value("SELECT count(*) FROM schema_migrations") == NEWEST
 
 
 def test_a_path_that_cannot_hold_a_database_is_refused(tmp_path, clock):

@@ -36,7 +36,7 @@ def test_every_table_is_strict_and_knows_when_its_rows_were_made(db):
     with db.read() as tx:
         tables = tx.all("PRAGMA table_list")
         ours = [row for row in tables if not row["name"].startswith("sqlite_")]
-        assert len(ours) == 22
+        assert len(ours) == 23
         assert all(row["strict"] for row in ours)
         for table in {row["name"] for row in ours} - OWN_MOMENT:
             columns = {row["name"]: row for row in tx.all(f"PRAGMA table_info({table})")}

@@ -25,7 +25,13 @@ from lyrsvc.core.wish import WishOrigin
 from lyrsvc.services.deletions import Deletions, drop_targets, drop_titles
 from lyrsvc.services.enqueueing import WEBHOOK_WAIT_S
 from lyrsvc.services.intake_facts import FactFinder, Gathered
-from lyrsvc.services.intake_writing import TrackOutcome, drop_replaced, write_retag, write_tracks
+from lyrsvc.services.intake_writing import (
+    TrackOutcome,
+    drop_replaced,
+    write_retag,
+    write_tracks,
+    write_unknown,
+)
 from lyrsvc.services.payload_files import Grounds, PayloadFiles
 from lyrsvc.services.payload_tracks import Payload
 from lyrsvc.services.probing import THREADS, Probes
@@ -194,6 +200,7 @@ class Intake:
         def write(tx: "Tx") -> Asked:
             newest = work_items.newest_id(tx)
             outcome = write_tracks(tx, [replace(track, wish=wish)], terms)[0]
+            write_unknown(tx, gathered, now=terms.now)
             if outcome.item_id is None:
                 raise Refused("artist, title: names of signs alone cannot be looked up")
             return Asked(outcome.item_id, is_new=outcome.item_id > newest)
@@ -230,6 +237,7 @@ class Intake:
 
         def write(tx: "Tx") -> list[TrackOutcome]:
             outcomes = write_tracks(tx, gathered.tracks, terms)
+            write_unknown(tx, gathered, now=terms.now)
             if gone:
                 tally = Tally()
                 drop_replaced(tx, gone, gathered, tally, now=terms.now)
@@ -257,6 +265,7 @@ class Intake:
                 local_path(path, self._rules.path_mappings)
                 for path in rename_jobs.former_paths(tx, event.retagged)
             )
+            write_unknown(tx, gathered, now=terms.now)
             track = gathered.tracks[0]
             return write_retag(tx, track, terms, formerly=list(filter(None, former)))
 

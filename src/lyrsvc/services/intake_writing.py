@@ -25,6 +25,7 @@ from lyrsvc.services.payload_files import SeenFile
 from lyrsvc.services.tag_reading import shown_lyrics
 from lyrsvc.services.target_leaving import drop_target
 from lyrsvc.store import (
+    announced_dirs,
     inventory,
     libraries,
     scan_results,
@@ -92,6 +93,13 @@ def write_retag(
     elif _is_for(track, seen) and _comes_with_other_words(tx, seen, formerly, facts):
         return write_tracks(tx, [_to_replace(track)], terms)[0]
     return write_tracks(tx, [track], terms)[0]
+
+
+def write_unknown(tx: "Tx", gathered: Gathered, *, now: datetime) -> None:
+    """Write down which directories the inventory has to learn about, until that is done."""
+    directories = dict.fromkeys(file.audio.directory for file in gathered.unknown)
+    if directories:
+        announced_dirs.insert(tx, directories, now=now)
 
 
 def drop_replaced(

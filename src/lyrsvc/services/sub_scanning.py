@@ -5,6 +5,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,9 @@ from lyrsvc.services.watched_roots import Owner
 
 ScanBelow = Callable[[Library, Path], bool]
 """Scans a directory and what is below it; False when the library is busy just now."""
+
+OnDone = Callable[[str, datetime], None]
+"""Told of a directory that was scanned, with what is below it, and when that began."""
 
 _TICK_S: Final = 1.0
 """The longest time until a stop is noticed that nobody woke us for."""
@@ -35,12 +39,14 @@ class SubScans:
         owner: Callable[[str], Owner | None],
         clock: Clock,
         storage_retry_s: float = STORAGE_RETRY_S,
+        on_scanned: OnDone = lambda _directory, _begun: None,
     ) -> None:
         self._debounce = debounce
         self._scan_below = scan_below
         self._owner = owner
         self._clock = clock
         self._storage_retry_s = storage_retry_s
+        self._on_scanned = on_scanned
         self._changed = threading.Condition()
 
     def __len__(self) -> int:
@@ -96,6 +102,7 @@ class SubScans:
     def _scan(self, owner: Owner, directory: str) -> None:
         fields = {"path": directory, "library": owner.library.name}
         _LOG.debug("watcher: directory is scanned", extra=fields)
+        begun = self._clock.now()
         try:
             is_done = self._scan_below(owner.library, Path(directory))
         except StoreError:
@@ -103,7 +110,9 @@ class SubScans:
         except Exception:  # noqa: BLE001 - one scan that fails ends nothing
             _LOG.exception("scan of a changed directory failed", extra=fields)
             return
-        if not is_done:
+        if is_done:
+            self._on_scanned(directory, begun)
+        else:
             self.touch(directory, owner.root)
 
     def _put_off(self, waiting: Sequence[tuple[Owner, str]], error: StoreError) -> None:
