@@ -10,7 +10,7 @@ import pytest
 from lyrsvc.core import requeueing
 from lyrsvc.core.item import TargetResult, TargetStatus
 from lyrsvc.core.orphans import RealignPolicy
-from lyrsvc.core.sidecar import Kind, content_hash
+from lyrsvc.core.sidecar import FetchMode, Kind, content_hash
 from lyrsvc.services.reactive_realign import Reaction, ReactiveRealign
 from lyrsvc.services.renamed_sidecars import RenamedSidecars
 from lyrsvc.store import absences, targets, work_items, written_files
@@ -19,6 +19,7 @@ from lyrsvc.store.written_files import OwnFile
 from query_plans import plans_of
 from scans import Scans
 
+MBID = "9e1f2b54-6a0c-4b6e-9d5e-3f6a7c8b9d01"
 WORDS = "[00:01.00]Row me past the mill\n"
 
 
@@ -88,9 +89,10 @@ def test_our_sidecar_follows_audio_that_was_renamed_without_a_word(scans, backup
     assert scans.scan().counts.unchanged == 1
 
 
-def test_what_is_not_ours_to_the_last_byte_is_left_to_realign(scans, backup):
-    old = known(scans)
-    old.with_suffix(".lrc").write_text(WORDS + "[00:09.00]a line of my own\n")
+def test_words_that_we_never_wrote_are_left_to_realign(scans, backup):
+    old = scans.song("a/01 Song.flac", "Song")
+    old.with_suffix(".lrc").write_text("[00:09.00]a line of my own\n")
+    scans.scan()
     old.rename(old.with_name("new.flac"))
 
     scans.scan()
@@ -98,6 +100,60 @@ def test_what_is_not_ours_to_the_last_byte_is_left_to_realign(scans, backup):
     assert names(scans) == ["a/01 Song.lrc", "a/new.flac"]
     assert waiting(scans) == ["Song"]
     assert not backup.exists()
+
+
+def test_our_words_go_along_with_the_very_same_file_after_an_edit_too(scans, backup):
+    old = known(scans)
+    mine = WORDS + "[00:09.00]a line of my own\n"
+    old.with_suffix(".lrc").write_text(mine)
+    new = old.rename(old.with_name("new.flac"))
+
+    report = scans.scan()
+
+    assert names(scans) == ["a/new.flac", "a/new.lrc"]
+    assert new.with_suffix(".lrc").read_text() == mine
+    assert (report.counts.enqueued, waiting(scans)) == (0, [])
+    assert backup.exists()
+    scans.scan(mode=FetchMode.UPDATE)
+    assert waiting(scans) == []  # somebody's own by now
+
+
+def test_edited_words_stay_when_only_the_recording_is_the_same(scans):
+    old = known(scans, mbid=MBID)
+    old.with_suffix(".lrc").write_text(WORDS + "[00:09.00]a line of my own\n")
+    old.unlink()
+    scans.song("a/new.flac", "Song", mbid=MBID)
+
+    report = scans.scan()
+
+    assert report.counts.relinked == 1
+    assert names(scans) == ["a/01 Song.lrc", "a/new.flac"]
+
+
+def test_a_sidecar_follows_when_directory_and_file_are_renamed_between_two_scans(scans, backup):
+    old = known(scans, "albm/01 sng.flac")
+    old.rename(old.with_name("01 - Song.flac"))
+    old.parent.rename(scans.root / "Album (1999)")
+
+    report = scans.scan()
+
+    moved = scans.root / "Album (1999)" / "01 - Song.lrc"
+    assert names(scans) == ["Album (1999)/01 - Song.flac", "Album (1999)/01 - Song.lrc"]
+    assert moved.read_text() == WORDS
+    assert (report.counts.relinked, report.counts.enqueued) == (1, 0)
+    assert [one["path"] for one in scans.table("written_files")] == [str(moved)]
+    assert json.loads(backup.read_text())["old_path"] == str(moved.with_name("01 sng.lrc"))
+
+
+def test_other_audio_in_the_renamed_directory_keeps_its_words(scans):
+    old = known(scans, "albm/01 Song.flac")
+    old.rename(old.with_name("new.flac"))
+    old.parent.rename(scans.root / "album")
+    scans.song("album/01 Song.flac", "Another")
+
+    scans.scan()
+
+    assert names(scans) == ["album/01 Song.flac", "album/01 Song.lrc", "album/new.flac"]
 
 
 def test_all_files_of_a_stem_go_along_or_none(scans):
@@ -265,9 +321,10 @@ def test_realign_comes_before_the_queue_where_it_follows_a_scan(
     scans, db, clock, backup, below, follows
 ):
     isrc = "USABC1234567"
-    old = known(scans, isrc=isrc)
-    edited = f"[isrc:{isrc}]\n{WORDS}[00:09.00]a line of my own\n"
-    old.with_suffix(".lrc").write_text(edited)
+    old = scans.song("a/01 Song.flac", "Song", isrc=isrc)
+    mine = f"[isrc:{isrc}]\n{WORDS}[00:09.00]a line of my own\n"
+    old.with_suffix(".lrc").write_text(mine)
+    scans.scan()
     new = old.rename(old.with_name("new.flac"))
     reaction = Reaction(policy=RealignPolicy(), backup=backup)
     realign = ReactiveRealign(db, clock=clock, chance=Random(1), reaction=reaction)
@@ -278,7 +335,7 @@ def test_realign_comes_before_the_queue_where_it_follows_a_scan(
     assert new.with_suffix(".lrc").exists() is follows
     assert waiting(scans) == ([] if follows else ["Song"])
     if follows:
-        assert new.with_suffix(".lrc").read_text() == edited
+        assert new.with_suffix(".lrc").read_text() == mine
         assert scans.statuses() == {"a/new.flac": "done"}
 
 

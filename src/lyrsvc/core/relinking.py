@@ -1,11 +1,12 @@
 """Which new file is a vanished one under another name: a decision over facts.
 
 A pair must be unique on both sides. Inode, size and time tell the very same file;
-failing that the recording id does, or the ISRC with the same length.
+failing that the recording id does, or the ISRC with the same length. Files that took
+each other's names are told by the first alone.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 CLOSE_MS: Final = 2000
@@ -34,6 +35,32 @@ def pair_up(gone: Iterable[FileFacts], new: Iterable[FileFacts]) -> list[tuple[i
         left = [facts for facts in left if facts.row_id not in taken]
         right = [facts for facts in right if facts.row_id not in taken]
     return pairs
+
+
+def in_order(moves: Mapping[str, str]) -> list[list[tuple[str, str]]]:
+    """Give moves in groups, each in an order in which a place is left before it is taken.
+
+    In a ring the first move leads to where the last one begins; nothing can come first there.
+    """
+    before = {new: old for old, new in moves.items()}
+    ends = [old for old, new in moves.items() if new not in moves]
+    groups: list[list[tuple[str, str]]] = []
+    done: set[str] = set()
+    for end in [*ends, *moves]:  # what no end leads to is a ring
+        group: list[tuple[str, str]] = []
+        old: str | None = end
+        while old is not None and old not in done:
+            done.add(old)
+            group.append((old, moves[old]))
+            old = before.get(old)
+        if group:
+            groups.append(group)
+    return groups
+
+
+def is_ring(group: Sequence[tuple[Hashable, Hashable]]) -> bool:
+    """Tell whether every place of a group is taken again."""
+    return group[0][1] == group[-1][0]
 
 
 def _unique_pairs(

@@ -1,17 +1,18 @@
 """Sidecars of audio that a scan met under another name: what we wrote goes along.
 
-Only files that are ours to the last byte are moved, all of a stem or none, and never
-onto another file; where our own words stand already the old copy goes. Whatever is
-somebody else's, or edited, is left to realign.
+All files of a stem are moved or none, and never onto another file; where our own words
+stand already the old copy goes. What we wrote and somebody has edited goes along with the
+very same audio file only. Whatever else is not ours to the last byte is left to realign.
 """
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from lyrsvc.core.errors import FileFault, Refused
 from lyrsvc.core.library import Library
@@ -22,6 +23,7 @@ from lyrsvc.files.move_log import MoveLog
 from lyrsvc.files.moving import is_half_moved
 from lyrsvc.files.pairing import NAMED
 from lyrsvc.files.sidecars import LARGEST_OWN_BYTES, read_regular
+from lyrsvc.services.exchanged_sidecars import Exchanged, ExchangedSidecars
 from lyrsvc.services.move_rows import StemStand, follow_files, look_at_stem, remember_move, stem_of
 from lyrsvc.services.serve_backup import serve_backup
 from lyrsvc.services.sidecar_moves import SidecarMover, Unit, UnitEnd
@@ -34,11 +36,18 @@ METHOD: Final = "rename"
 _LOG: Final = logging.getLogger("lyrsvc.scan")
 
 
+class _Remembered(NamedTuple):
+    """A unit, and the names under which its files are remembered as ours, with the new ones."""
+
+    unit: Unit
+    files: tuple[tuple[Path, Path], ...]
+
+
 @dataclass(slots=True)
 class Brought:
     """What became of some sidecars: units at their new names, and copies that are gone."""
 
-    moved: list[Unit] = field(default_factory=list)
+    moved: list[_Remembered] = field(default_factory=list)
     dropped: list[Path] = field(default_factory=list)
 
 
@@ -65,11 +74,11 @@ class RenamedSidecars:
         units = [(unit, each.is_bare) for each in renamed if (unit := self._unit(library, each))]
         try:
             with serve_backup(self._backup, self._clock) as log:
-                for unit, is_bare in units:
-                    if self._is_spare(unit):
-                        brought.dropped += self._drop(unit)
-                    elif is_bare and self._is_moved(unit, log):
-                        brought.moved.append(unit)
+                for known, is_bare in units:
+                    if self._is_spare(known.unit):
+                        brought.dropped += self._drop(known.unit)
+                    elif is_bare and self._is_moved(known.unit, log):
+                        brought.moved.append(known)
         except (Refused, OSError) as error:
             _LOG.warning("sidecars of renamed files stay behind", extra={"reason": str(error)})
         return brought
@@ -78,26 +87,64 @@ class RenamedSidecars:
         """Let what is remembered of our files follow them, after the rows of their audio."""
         moment = self._mover.moment
         written_files.forget_all(tx, brought.dropped)
-        for unit in brought.moved:
-            follow_files(tx, unit.files, moment)
+        for unit, files in brought.moved:
+            follow_files(tx, files, moment)
             if unit.library is not None:
                 stand = _stand(unit.library, unit.new)
                 remember_move(tx, stand, unit.new, by=BY, method=METHOD, moment=moment)
 
-    def _unit(self, library: Library, renamed: RenamedFile) -> Unit | None:
-        """Give the files that may go along; none when one of them is not ours."""
+    @property
+    def now(self) -> datetime:
+        """Give the present, for rows to be written down."""
+        return self._clock.now()
+
+    def exchange(self, library: Library, moves: Sequence[tuple[Path, Path]]) -> Exchanged | None:
+        """Move the sidecars of a group of audio files that took each other's names.
+
+        None when that is left to the next scan; then the rows must not follow either.
+        """
+        with self._db.read() as tx:
+            sidecars = ExchangedSidecars(tx, self._mover, library, moves)
+        try:
+            with serve_backup(self._backup, self._clock) as log:
+                return sidecars.carry_out(log, method=METHOD)
+        except (Refused, OSError) as error:
+            _LOG.warning("sidecars of exchanged files stay behind", extra={"reason": str(error)})
+            return None
+
+    def write_down_exchange(self, tx: Tx, library: Library, exchanged: Exchanged) -> None:
+        """Let what is remembered of our files follow them, all at once."""
+        moment = self._mover.moment
+        for file in exchanged.files:
+            written_files.move(tx, file.old, file.aside, now=moment.now)
+        for file in exchanged.files:
+            written_files.move(tx, file.aside, file.new, now=moment.now)
+            stand = _stand(library, file.new)
+            remember_move(tx, stand, file.new, by=BY, method=METHOD, moment=moment)
+
+    def _unit(self, library: Library, renamed: RenamedFile) -> _Remembered | None:
+        """Give the files that may go along; none when one of them is not ours.
+
+        They were carried along when their directory was renamed; so they are looked for
+        beside the new name when the old directory is gone.
+        """
         old, new = renamed.old, renamed.new
         stems = stem_of(old), stem_of(new)
-        if (old.parent, stems[0]) == (new.parent, stems[1]):
+        here = old.parent if os.path.lexists(old.parent) else new.parent
+        if (here, stems[0]) == (new.parent, stems[1]):
             return None
         names = [(f"{stems[0]}.{kind}", f"{stems[1]}.{kind}") for kind in NAMED]
-        files = [(old.parent / one, new.parent / other) for one, other in names]
-        there = [(source, goal) for source, goal in files if os.path.lexists(source)]
-        if not there or not all(self._is_ours(source) for source, _ in there):
+        there = [names for names in names if os.path.lexists(here / names[0])]
+        if not there or not all(
+            self._is_ours(here / name, old.parent / name, or_edited=renamed.is_same)
+            for name, _ in there
+        ):
             return None
-        if look_at_stem(self._db, library, old).has_audio:
+        if look_at_stem(self._db, library, here / old.name).has_audio:
             return None  # another file of the stem needs them
-        return Unit(files=tuple(there), library=library, method=METHOD)
+        files = tuple((here / name, new.parent / goal) for name, goal in there)
+        known = tuple((old.parent / name, new.parent / goal) for name, goal in there)
+        return _Remembered(Unit(files=files, library=library, method=METHOD), known)
 
     def _is_spare(self, unit: Unit) -> bool:
         """Tell whether we have written the same words at the new name already."""
@@ -118,12 +165,14 @@ class RenamedSidecars:
             gone.append(old)
         return gone
 
-    def _is_ours(self, path: Path) -> bool:
+    def _is_ours(self, path: Path, known_as: Path, *, or_edited: bool) -> bool:
+        """Tell whether we wrote a file under a name; ``or_edited``: whatever became of it."""
         data = read_regular(path, most=LARGEST_OWN_BYTES)
         if data is None:
             return False
         with self._db.read() as tx:
-            return written_files.owns(tx, path, content_hash(data))
+            hashes = written_files.own_hashes(tx, known_as)
+        return bool(hashes) if or_edited else content_hash(data) in hashes
 
     def _is_moved(self, unit: Unit, log: MoveLog) -> bool:
         moved = self._mover.move_files(unit, log)

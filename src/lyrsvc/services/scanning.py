@@ -9,7 +9,7 @@ judge: faults are counted, and protect what lies behind them.
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from lyrsvc.files.atomic import remove_stale_temp
 from lyrsvc.files.tags import READER_VERSION
 from lyrsvc.files.tree import DEFAULT_DEPTH, Listing, list_directory, walk
 from lyrsvc.services.enqueueing import Terms
+from lyrsvc.services.exchanged_audio import ExchangedAudio
 from lyrsvc.services.library_lock import Lease, library_lock
 from lyrsvc.services.library_roots import device_of, roots_to_skip
 from lyrsvc.services.renamed_audio import RenamedAudio
@@ -176,6 +177,7 @@ class _Run:
         self._watch = watch
         self._report = ScanReport(run_id=0, library_id=library.id, library_name=library.name)
         self._renamed = RenamedAudio(self._db, library)
+        self._exchanged = ExchangedAudio(self._db, library, self._sidecars)
 
     def carry_out(self, started_by: str, scope: Path | None, leave: Leave) -> ScanReport:
         """Scan, and write down how it went whatever happens."""
@@ -246,16 +248,69 @@ class _Run:
                     self._take_in(found, pool, batches)
                     batches.tick()
                     self._watch(self._report, portion[-1].path)
-                pool.flush()
-                while not pool.is_idle:
-                    self._take_answers(pool, batches, wait_s=_ANSWER_S)
+                self._drain(pool, batches)
+                self._visit_origins(start, gate, vanished, pool, batches)
             finally:
                 batches.finish()
         if self._require_root() != device:
             raise _Stopped(RunState.FAILED, RunReason.ROOT_UNAVAILABLE)
+        self._follow_exchanged(gate, vanished, batches)
         vanished.settle(self._report, leave, renamed=self._renamed)
         self._queue_held(scope, gate, batches)
         self._prune(scope, leave)
+
+    def _drain(self, pool: TagPool[Finding], batches: ScanBatches) -> None:
+        pool.flush()
+        while not pool.is_idle:
+            self._take_answers(pool, batches, wait_s=_ANSWER_S)
+
+    def _visit_origins(
+        self,
+        start: str,
+        gate: ScanGate,
+        vanished: VanishedFiles,
+        pool: TagPool[Finding],
+        batches: ScanBatches,
+    ) -> None:
+        """Look at directories outside that exchanged files came from: others may be there now."""
+        seen: set[str] = set()
+        inside = f"{start.rstrip('/')}/"
+        while new := {
+            directory
+            for directory in self._exchanged.origins - seen
+            if not f"{directory}/".startswith(inside) and Path(directory).is_dir()
+        }:
+            seen |= new
+            found = gate.compare([list_directory(directory) for directory in sorted(new)])
+            vanished.add(found.gone)
+            self._take_in(found, pool, batches)
+            self._drain(pool, batches)
+
+    def _follow_exchanged(
+        self, gate: ScanGate, vanished: VanishedFiles, batches: ScanBatches
+    ) -> None:
+        """Let rows and sidecars follow files that took the names of others."""
+        followed = self._exchanged.follow()
+        vanished.spare(followed.row_ids)
+        self._renamed.lost -= followed.row_ids
+        self._report.counts.relinked += len(followed.row_ids)
+        self._report.counts.new -= followed.new
+        fresh = replace(self._rules, mode=FetchMode.UPDATE)
+        for directory in sorted({os.path.dirname(place) for place in followed.places}):  # noqa: PTH120 - paths are texts here
+            found = gate.compare([list_directory(directory)])
+            for finding in (*found.to_look, *found.to_read):
+                if finding.path in followed.places:
+                    is_stale = finding.path in followed.stale
+                    self._look_again(finding, fresh if is_stale else self._rules, batches)
+        batches.finish()
+
+    def _look_again(self, finding: Finding, rules: ScanRules, batches: ScanBatches) -> None:
+        """Queue a file of an exchange, as far as no words came along."""
+        facts = self._exchanged.strangers.get(finding.path)
+        if facts is not None:
+            self._add(read_change(finding, facts, rules, self._library.id), batches)
+        elif finding.row is not None:
+            self._add(look_change(finding, rules, self._library.id), batches)
 
     def _queue_held(self, scope: Path | None, gate: ScanGate, batches: ScanBatches) -> None:
         """Queue what was held back, as far as no words came along."""
@@ -322,8 +377,9 @@ class _Run:
     ) -> None:
         for finding, facts in pool.answers(wait_s=wait_s):
             self._note_read(finding, facts)
-            change = read_change(finding, facts, self._rules, self._library.id)
-            self._add(change, batches)
+            if not self._exchanged.keeps(finding, facts):
+                change = read_change(finding, facts, self._rules, self._library.id)
+                self._add(change, batches)
         self._check()
         if pool.is_broken:
             raise _Stopped(RunState.FAILED, RunReason.ABORTED)

@@ -36,6 +36,7 @@ CHUNK: Final = 500
 MANY: Final = 50
 """So many may go unquestioned."""
 _STANDING: Final = ("status", "reason", "reason_text", "sidecar", "sidecar_class", "ours")
+_STAMP: Final = ("inode", "size", "mtime_ns")
 
 _LOG: Final = logging.getLogger("lyrsvc.scan")
 
@@ -49,11 +50,15 @@ class Leave:
 
 
 class RenamedFile(NamedTuple):
-    """An audio file under both names; ``is_bare`` when no words stand or are awaited at the new."""
+    """An audio file under both names; ``is_bare`` when no words stand or are awaited at the new.
+
+    ``is_same`` when it is the very same file, and not only the same recording.
+    """
 
     old: Path
     new: Path
     is_bare: bool
+    is_same: bool
 
 
 class VanishedFiles:
@@ -78,6 +83,10 @@ class VanishedFiles:
     def add(self, row_ids: "array[int]") -> None:
         """Take note of rows whose file is not where it was."""
         self._gone.extend(row_ids)
+
+    def spare(self, row_ids: set[int]) -> None:
+        """Leave out rows that stand for files at other places by now."""
+        self._gone = array("q", (row_id for row_id in self._gone if row_id not in row_ids))
 
     def settle(
         self, report: ScanReport, leave: Leave, *, renamed: "RenamedAudio | None" = None
@@ -129,7 +138,7 @@ class VanishedFiles:
         return self._sidecars.bring(
             self._library,
             [
-                RenamedFile(_path(old), _path(new), is_bare=_is_bare(new))
+                RenamedFile(_path(old), _path(new), _is_bare(new), is_same=_is_same(old, new))
                 for old, new in found
                 if old and new
             ],
@@ -257,6 +266,10 @@ def _path(row: "Row") -> Path:
 
 def _is_bare(row: "Row") -> bool:
     return row["target_id"] is None and not row["sidecar"] & WORDS
+
+
+def _is_same(old: "Row", new: "Row") -> bool:
+    return bool(new["inode"]) and all(old[name] == new[name] for name in _STAMP)
 
 
 def _is_free(tx: "Tx", new: "Row") -> bool:

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
     from lyrsvc.store.transaction import Tx
 
-_MARKS: Final = (
-    "title_key", "artist_key", "duration_bucket", "inode", "size", "mtime_ns", "mbid", "isrc",
-)  # fmt: skip
+_STAMPED: Final = ("title_key", "artist_key", "duration_bucket", "inode", "size", "mtime_ns")
+_MARKS: Final = (*_STAMPED, "mbid", "isrc")
 
 
 def facts_of(tx: "Tx", row_ids: Iterable[int]) -> list[FileFacts]:
@@ -76,6 +75,26 @@ def namesakes(tx: "Tx", library_id: int, row: Mapping[str, Any]) -> "list[Row]":
          LIMIT 20
         """,
         **{name: row[name] for name in _MARKS},
+        library=library_id,
+    )
+
+
+def same_files(tx: "Tx", library_id: int, row: Mapping[str, Any]) -> "list[Row]":
+    """Give rows of the same song that were written of the very same file, missing ones too.
+
+    The sign before the library leaves the choice to ``ix_scan_keys``.
+    """
+    return tx.all(
+        """
+        SELECT s.id, d.rel_path, s.name, s.mtime_ns, s.size, s.inode
+          FROM scan_results s JOIN scan_dirs d ON d.id = s.dir_id
+         WHERE s.title_key = :title_key AND s.artist_key = :artist_key
+           AND s.duration_bucket = :duration_bucket
+           AND +s.library_id = :library
+           AND s.inode = :inode AND s.size = :size AND s.mtime_ns = :mtime_ns
+         LIMIT 20
+        """,
+        **{name: row[name] for name in _STAMPED},
         library=library_id,
     )
 
