@@ -259,7 +259,7 @@ def test_a_directory_that_may_not_be_entered_is_told_in_words_and_no_check_is_le
     assert {"token", "classifier", "listener", "time zone"} <= rows.keys() & usual.keys()
 
 
-@pytest.mark.parametrize("harm", ["foreign", "newer", "older", "torn"])
+@pytest.mark.parametrize("harm", ["foreign", "newer", "older", "changed", "torn"])
 def test_a_database_that_cannot_be_used_is_told(filled, harm):
     if harm == "foreign":
         filled.database.write_text("no database at all, but long enough to look like a file")
@@ -268,11 +268,13 @@ def test_a_database_that_cannot_be_used_is_told(filled, harm):
         data[4096 * 3 : 4096 * 40] = os.urandom(4096 * 37)
         filled.database.write_bytes(data)
     else:
-        change = {"newer": 998, "older": -1}[harm]
+        changes = {
+            "newer": "UPDATE schema_migrations SET version = version + 998",
+            "older": "UPDATE schema_migrations SET version = version - 1",
+            "changed": "UPDATE schema_migrations SET sha256 = 'another'",
+        }
         with Database.open(filled.database, create=False, clock=FakeClock()) as db:
-            db.write(
-                lambda tx: tx.run(f"UPDATE schema_migrations SET version = version + {change}")
-            )
+            db.write(lambda tx: tx.run(changes[harm]))
     checks = found(filled.run("doctor", "--json"))
     if harm == "older":
         assert checks["schema"]["state"] == "warn"

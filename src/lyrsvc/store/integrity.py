@@ -1,16 +1,16 @@
 """Whether a database is whole: the file itself, its references, its schema."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lyrsvc.core.errors import StoreDamaged
 from lyrsvc.store.database import engine_at
+from lyrsvc.store.migrating import read_steps, refuse_foreign
 from lyrsvc.store.schema_version import newest_version, refuse_newer
 from lyrsvc.store.transaction import Tx
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lyrsvc.store.engine import Engine
 
 MOST_TOLD: Final = 5
@@ -25,7 +25,7 @@ class Soundness(NamedTuple):
     newest: int
 
 
-def save_copy(location: "str | os.PathLike[str]", destination: "Path") -> Soundness:
+def save_copy(location: "str | os.PathLike[str]", destination: Path) -> Soundness:
     """Write a consistent copy to a new file, whatever its schema, and prove that it is whole."""
     engine_at(location).copy_to(destination)
     return check_whole(destination)
@@ -50,13 +50,17 @@ def check_whole(location: "str | os.PathLike[str]") -> Soundness:
 
 
 def read_schema(location: "str | os.PathLike[str]") -> Soundness:
-    """Say which schema a database has; raise when it is a newer program's, or none of ours."""
+    """Say which schema a database has; raise when the service would not start with it."""
     engine = engine_at(location)
     link = engine.open_reader(WAIT_S)
     try:
-        return _schema(engine, Tx(link))
+        tx = Tx(link)
+        found = _schema(engine, tx)
+        steps = read_steps(Path(engine.steps_directory))
+        refuse_foreign(engine.applied_steps(tx) or (), steps[: found.schema])
     finally:
         link.close()
+    return found
 
 
 def find_faults(tx: "Tx", *, thorough: bool) -> list[str]:

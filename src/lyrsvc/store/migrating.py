@@ -86,14 +86,19 @@ def _write_down(engine: "Engine", link: "Link", step: Step, *, now: datetime) ->
     )
 
 
-def _missing(applied: "list[Row] | None", steps: Sequence[Step]) -> Sequence[Step]:
-    """Give the steps still to do, once the applied ones are known to be ours."""
-    applied = applied or []
-    refuse_newer(max((row["version"] for row in applied), default=0), len(steps))
+def refuse_foreign(applied: "Sequence[Row]", steps: Sequence[Step]) -> None:
+    """Raise when a step of the database is not the one of this program."""
     for row, step in zip(applied, steps, strict=False):
         if (row["version"], row["sha256"]) != (step.version, step.sha256):
             raise StoreDamaged(
                 f"schema step {row['version']} ({row['name']}) of the database is not the one of "
                 "this program; reinstall lyrsvc or restore a backup"
             )
+
+
+def _missing(applied: "list[Row] | None", steps: Sequence[Step]) -> Sequence[Step]:
+    """Give the steps still to do, once the applied ones are known to be ours."""
+    applied = applied or []
+    refuse_newer(max((row["version"] for row in applied), default=0), len(steps))
+    refuse_foreign(applied, steps)
     return steps[len(applied) :]
