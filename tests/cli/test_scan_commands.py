@@ -45,6 +45,17 @@ def test_a_scan_prints_a_line_for_each_library(shell: Shell, music, tmp_path):
     ]
 
 
+def test_results_say_why_a_file_is_unreadable(shell: Shell, music):
+    (music / "album" / "torn.flac").write_bytes(b"fLaC, but nothing behind it")
+    shell.run("scan")
+
+    (line,) = shell.run("scan", "results", "--status", "unreadable").lines
+    (row,) = shell.run("scan", "results", "--status", "unreadable", "--json").json
+
+    assert line.split("\t")[-1] == row["reason"] == "bad_container"
+    assert {row["reason"] for row in shell.run("scan", "results", "--json").json[:3]} == {None}
+
+
 @pytest.mark.spec("C-35")
 @pytest.mark.seed("S-062")
 @pytest.mark.parametrize(

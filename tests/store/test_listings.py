@@ -258,6 +258,7 @@ def test_a_scan_result_has_the_shape_of_the_json_api(db, inventory):
         "sidecar": "txt",
         "ours": True,
         "item_id": item_id,
+        "reason": None,
     }
 
 

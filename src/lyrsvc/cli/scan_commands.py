@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lyrsvc.services.scanning import ScanFlags, Scanner
     from lyrsvc.store.database import Database
 
-COLUMNS = ("id", "library", "status", "artist", "title", "source_path", "destination")
+COLUMNS = ("id", "library", "status", "artist", "title", "source_path", "destination", "reason")
 SUMMARY = (
     "library", "seen", "new", "changed", "unchanged", "enqueued", "from_cache", "missing",
     "unreadable", "errors", "seconds",

@@ -24,8 +24,8 @@ WAITING: Final = frozenset(("pending", "failed", "deferred"))
 # Left joins keep scan_results the outer loop, whose order is the listing's.
 SELECT: Final = """
     SELECT s.id, s.library_id, l.name AS library_name, l.path AS root, d.rel_path, s.name,
-           s.out_stem, s.artist, s.title, s.album, s.status, s.isrc, s.mbid, s.duration_ms,
-           s.sidecar_class, s.ours, t.item_id, i.status AS item_status
+           s.out_stem, s.artist, s.title, s.album, s.status, s.reason, s.isrc, s.mbid,
+           s.duration_ms, s.sidecar_class, s.ours, t.item_id, i.status AS item_status
       FROM scan_results s
       LEFT JOIN libraries l ON l.id = s.library_id
       LEFT JOIN scan_dirs d ON d.id = s.dir_id
@@ -53,10 +53,11 @@ def list_results(
 ) -> "Iterator[Row]":
     """Give scan results in the JSON shape, by id; limit 0 gives all.
 
-    ``library`` is the id, ``library_name`` comes along for tables; paths are as
-    Python's file functions take them.
+    ``library`` is the id, ``library_name`` comes along for tables, ``reason`` says why a
+    status is not a better one; paths are as Python's file functions take them.
     """
-    results = (shown_result(row) for row in _rows(tx, library_id=library_id, status=status))
+    found = _rows(tx, library_id=library_id, status=status)
+    results = ({**shown_result(row), "reason": row["reason"] or None} for row in found)
     wanted = (result for result in results if status in (None, result["status"]))
     yield from islice(wanted, limit or None)
 
