@@ -485,14 +485,12 @@ def test_the_header_of_a_file_of_ours_can_be_read_back(shelf):
     )
 
 
-@pytest.mark.parametrize("make", ["fifo", "directory", "link", "dangling"])
+@pytest.mark.parametrize("make", ["fifo", "link", "dangling"])
 def test_what_is_no_regular_file_is_neither_read_nor_replaced(shelf, make):
     path = shelf.directory / "Song.lrc"
     precious = shelf.directory / "precious"
     if make == "fifo":
         os.mkfifo(path)
-    elif make == "directory":
-        path.mkdir()
     else:
         path.symlink_to(precious)
         if make == "link":
@@ -505,6 +503,16 @@ def test_what_is_no_regular_file_is_neither_read_nor_replaced(shelf, make):
         shelf.write(Quality.UNSYNCED, FORCE)
         shelf.write(Quality.SYNCED, FORCE)
         assert precious.read_bytes() == OLD_LRC
+
+
+def test_a_directory_of_that_name_is_no_sidecar_and_says_why_nothing_can_be_written(shelf):
+    path = shelf.directory / "Song.lrc"
+    path.mkdir()
+    assert shelf.serve.look(Place.beside(shelf.audio)).state is OnDisk.NOTHING
+    for mode in (NORMAL, UPDATE, FORCE):
+        with pytest.raises(FileFault, match=r"Song\.lrc: is a directory; give .* another name"):
+            shelf.write(Quality.SYNCED, mode)
+    assert sorted(each.name for each in shelf.directory.iterdir()) == ["Song.flac", "Song.lrc"]
 
 
 def test_a_huge_file_is_not_ours(shelf):

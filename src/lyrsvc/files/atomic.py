@@ -47,6 +47,7 @@ _REMEDIES: Final = {
     "name_too_long": "shorten the file name",
     "write_error": "check the file system",
 }
+_OF_A_DIRECTORY: Final = "give the directory another name"
 EXCLUSIVE: Final = (
     os.O_WRONLY
     | os.O_CREAT
@@ -117,9 +118,10 @@ def announced(announce: Announce | None, *paths: Path) -> Iterator[None]:
 def write_fault(error: OSError, path: Path) -> FileFault:
     """Translate a system error into a reason code with its remedy."""
     reason = _REASONS.get(error.errno or 0, "write_error")
+    remedy = _OF_A_DIRECTORY if error.errno == errno.EISDIR else _REMEDIES[reason]
     cause = (error.strerror or "unknown error").lower()
     shown = escape_controls(str(path))
-    return FileFault(reason, f"cannot write {shown}: {cause}; {_REMEDIES[reason]}")
+    return FileFault(reason, f"cannot write {shown}: {cause}; {remedy}")
 
 
 def temp_beside(path: Path) -> Path:

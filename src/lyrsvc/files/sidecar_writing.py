@@ -40,6 +40,7 @@ from lyrsvc.files.sidecars import (
     Sidecar,
     look_beside,
     signature_of,
+    without_directories,
 )
 from lyrsvc.files.stem_index import DirectoryIndexes
 
@@ -147,7 +148,7 @@ class SidecarWriter:
 
     def _find(self, directory: Path, stem: str) -> Sidecars:
         try:
-            return self._indexes.find(directory, stem)
+            return without_directories(directory, self._indexes.find(directory, stem))
         except OSError as error:
             raise write_fault(error, directory) from error
 

@@ -118,6 +118,13 @@ def find_sidecars(stem: str, names: Iterable[str]) -> Sidecars:
     return pair_sidecars(audio, sidecars).get(own, Sidecars())
 
 
+def without_directories(directory: Path, found: Sidecars) -> Sidecars:
+    """Leave out directories with the name of a sidecar; a listing does not count them either."""
+    if not any(found):
+        return found
+    return Sidecars(*(None if name and _is_directory(directory / name) else name for name in found))
+
+
 def read_regular(path: Path, *, most: int) -> bytes | None:
     """Read the beginning of a regular file; None for anything else and what cannot be read."""
     try:
@@ -142,6 +149,11 @@ def signature_of(path: Path) -> Signature | None:
     except OSError:
         return None
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_mode
+
+
+def _is_directory(path: Path) -> bool:
+    signature = signature_of(path)
+    return signature is not None and stat.S_ISDIR(signature[3])
 
 
 def _read(path: Path, known_as: Path, ownership: Ownership) -> Sidecar | None:

@@ -207,8 +207,8 @@ def stem_of(path: Path) -> str:
 
 def _standing_name(directory: str, stem: str, kind: str, moved: str | None) -> str | None:
     for name in (moved, f"{stem}.{kind}"):
-        if name is not None and os.path.lexists(Path(directory, name)):
-            return name
+        if name is not None and os.path.lexists(path := Path(directory, name)):
+            return name if path.is_symlink() or not path.is_dir() else None
     return None
 
 

@@ -16,6 +16,7 @@ from lyrsvc.core.payload_paths import PathMappings
 from lyrsvc.core.scan_decision import Stamp, stamp_of
 from lyrsvc.files.confinement import Confinement, FoundAudio
 from lyrsvc.files.pairing import split_name
+from lyrsvc.files.sidecars import without_directories
 from lyrsvc.files.stem_index import DirectoryIndexes
 from lyrsvc.files.tags import TagRead, read_tags
 from lyrsvc.services.library_roots import device_of
@@ -151,9 +152,10 @@ class PayloadFiles:
     def _has_sidecar(self, directory: str, stem: str) -> bool | None:
         """Tell whether lyrics stand at a stem; None when its directory cannot be listed."""
         try:
-            found = self._indexes.find(Path(directory), stem)
+            names = self._indexes.find(Path(directory), stem)
         except (OSError, ValueError):
             return None
+        found = without_directories(Path(directory), names)
         return bool(found.lrc or found.txt)
 
 
