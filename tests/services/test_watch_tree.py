@@ -94,9 +94,10 @@ def test_what_is_no_directory_is_gone(tree, tmp_path):
     assert tree.add(str(tmp_path / "link"), is_root=False) is Added.GONE
     assert tree.wanted == 0
     assert tree.add(str(tmp_path / "nothing"), is_root=True) is Added.GONE
-    assert tree.wanted == 1  # a root is waited for
-    tree.forget(str(tmp_path / "nothing"))
+    assert tree.unwatched == {str(tmp_path / "nothing"): Added.GONE}  # a root is waited for
     assert tree.wanted == 0
+    tree.forget(str(tmp_path / "nothing"))
+    assert (tree.unwatched, tree.wanted) == ({}, 0)
 
 
 def test_forgetting_a_directory_forgets_all_below_but_no_root(tree, tmp_path):

@@ -474,13 +474,16 @@ def test_a_list_that_cannot_be_read_leaves_things_as_they_are(houses, music, cap
 
 
 @pytest.mark.seed("S-037")
-def test_more_directories_than_the_cap_are_a_fatal_error_that_names_the_numbers(houses, tmp_path):
+def test_more_directories_than_the_cap_are_a_fatal_error_that_names_the_numbers(
+    houses, tmp_path, caplog
+):
     for number in range(10):
         (tmp_path / "m" / f"{number}").mkdir(parents=True)
     house = houses(a_library(tmp_path / "m"), max_dirs=10)
     with pytest.raises(Refused, match=r"11 counted.*LYRSVCGO_WATCH_MAX_DIRS=10") as caught:
         house.open()
     assert caught.value.exit_code == 1
+    assert [record for record in caplog.records if record.levelno == logging.ERROR] == []
     assert house.watcher.state is WatchState.OFF
 
 
@@ -491,6 +494,17 @@ def test_as_many_directories_as_the_cap_are_fine(houses, tmp_path, caplog):
     started = records(caplog, "watcher started")
     assert [(one.levelname, one.directories, one.libraries) for one in started] == [("INFO", 10, 1)]
     assert house.watcher.state is WatchState.ON
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_root_that_is_not_there_takes_no_place_below_the_cap(houses, tmp_path, order):
+    for number in range(2):
+        (tmp_path / "m" / f"{number}").mkdir(parents=True)
+    libraries = [a_library(tmp_path / "m"), a_library(tmp_path / "later", 2)][::order]
+
+    house = houses(*libraries, max_dirs=3).open()
+
+    assert (house.watcher.directories, house.watcher.state) == (3, WatchState.ON)
 
 
 def test_directories_that_come_above_the_cap_are_told_once_and_the_rest_goes_on(

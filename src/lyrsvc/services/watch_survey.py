@@ -50,6 +50,7 @@ class Survey:
         self._refused: set[str] = set()
         self._denied: list[str] = []
         self._is_capped = False
+        self._is_starting = False
         self._is_full = False
 
     @property
@@ -66,6 +67,7 @@ class Survey:
         """Watch everything there is; raise ``Refused`` when that is more than the cap."""
         self.roots = WatchedRoots.of(libraries)
         self._waiting = {root: _Order(deep=False, top=None) for root in self.roots.libraries}
+        self._is_starting = True
         while self.step():
             if self._is_capped:
                 raise Refused(
@@ -73,6 +75,7 @@ class Survey:
                     f"LYRSVCGO_WATCH_MAX_DIRS={self._cap} allows; raise it or set "
                     "LYRSVCGO_WATCH_ENABLED=false"
                 )
+        self._is_starting = False
 
     def follow(self, libraries: Iterable[Library]) -> None:
         """Take over the libraries as they are now."""
@@ -172,7 +175,8 @@ class Survey:
             _LOG.error("library is not watched: it has too many directories", extra=fields)
         elif not self._is_capped:
             self._is_capped = True
-            _LOG.error("new directories are not watched: there are too many", extra=fields)
+            if not self._is_starting:  # then the start itself fails
+                _LOG.error("new directories are not watched: there are too many", extra=fields)
 
     def _finish(self) -> None:
         """Sum up a walk that came to its end."""

@@ -62,7 +62,7 @@ class WatchTree:
     """Directories by path and by watch; a root hangs from nothing.
 
     ``unwatched`` keeps the directories that were refused, with the reason, so that
-    they can be tried again; they count like the others.
+    they can be tried again; they count like the others, save roots that are not there.
     """
 
     def __init__(self, link: Watches, *, most: int) -> None:
@@ -71,6 +71,7 @@ class WatchTree:
         self._by_path: dict[str, _Node] = {}
         self._by_watch: dict[int, _Node] = {}
         self.unwatched: dict[str, Added] = {}
+        self._missing: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._by_path)
@@ -78,7 +79,7 @@ class WatchTree:
     @property
     def wanted(self) -> int:
         """Count the directories that are watched or should be."""
-        return len(self._by_path) + len(self.unwatched)
+        return len(self._by_path) + len(self.unwatched) - len(self._missing)
 
     def path_of(self, watch: int) -> str | None:
         """Give the directory of a watch; None when it is not ours any more."""
@@ -87,14 +88,15 @@ class WatchTree:
 
     def add(self, path: str, *, is_root: bool) -> Added:
         """Watch a directory, or make sure that the right one of this name is watched."""
-        counted = path in self._by_path or path in self.unwatched
-        if not counted and self.wanted >= self._most:
+        counted = path in self._by_path or (path in self.unwatched and path not in self._missing)
+        if not counted and self.wanted >= self._most and not (is_root and _is_missing(path)):
             return Added.CAPPED
         try:
             found = self._watch(path, is_root=is_root)
         except OSError as error:
             return self._refused(path, error, is_root=is_root)
         self.unwatched.pop(path, None)
+        self._missing.discard(path)
         if not is_root and found is not Added.ALIAS:
             self._hang(path)
         return found
@@ -157,7 +159,9 @@ class WatchTree:
         if is_gone(error):
             if is_root:  # a root is waited for
                 self.unwatched[path] = Added.GONE
+                self._missing.add(path)
             return Added.GONE
+        self._missing.discard(path)
         self.unwatched[path] = Added.FULL if is_quota(error) else Added.DENIED
         return self.unwatched[path]
 
@@ -166,6 +170,7 @@ class WatchTree:
         for each in list(self.unwatched):
             if each == path or each.startswith(below):
                 del self.unwatched[each]
+                self._missing.discard(each)
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -173,6 +178,14 @@ def _is_same(one: str, other: str) -> bool:
         return Path(one).samefile(other)
     except OSError:
         return False
+
+
+def _is_missing(path: str) -> bool:
+    try:
+        Path(path).stat()
+    except OSError as error:
+        return is_gone(error)
+    return False
 
 
 def list_subdirectories(path: str) -> list[str]:
