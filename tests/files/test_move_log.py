@@ -144,3 +144,14 @@ def test_a_large_backup_is_put_aside_and_few_are_kept(tmp_path):
 def test_a_backup_that_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(Refused, match="cannot read"):
         list(read_moves(tmp_path / "nowhere"))
+
+
+def test_blank_lines_tell_of_nothing(tmp_path):
+    path = tmp_path / "backup.jsonl"
+    with MoveLog(path) as log:
+        log.append(a_move(1))
+        log.append(a_move(2))
+    first, second = path.read_text().splitlines()
+    path.write_text(f"{first}\n\n{second}\n \n\n")
+
+    assert list(read_moves(path)) == [a_move(1), a_move(2)]

@@ -62,7 +62,7 @@ def test_a_name_is_the_last_part_of_the_path_and_unique_ignoring_case(scans, tmp
     for parent in ("a", "b"):
         (tmp_path / parent / "MUSIC").mkdir(parents=True)
     assert scans.add(tmp_path / "a" / "MUSIC").name == "MUSIC-2"
-    with pytest.raises(Refused, match='already named "music"'):
+    with pytest.raises(Refused, match='already named "Music"'):
         scans.registry.add(Wanted(path=str(tmp_path / "b" / "MUSIC"), name="music"))
     with pytest.raises(Refused, match="needs a name"):
         scans.registry.add(Wanted(path=str(tmp_path / "b" / "MUSIC"), name="  "))
@@ -204,6 +204,11 @@ def test_another_path_keeps_what_another_command_has_changed_meanwhile(scans, tm
     stored = scans.reload()
     assert (stored.name, stored.enrich) == ("Other", False)
     assert stored.path == tmp_path / "elsewhere"
+
+
+def test_an_update_recommends_no_flag_that_it_does_not_have(scans, tmp_path):
+    with pytest.raises(Refused, match=r"name an existing directory$"):
+        scans.registry.update(scans.library, Wanted(path=str(tmp_path / "later")))
 
 
 def test_a_name_that_is_taken_is_refused_on_update(scans, tmp_path):

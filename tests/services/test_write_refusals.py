@@ -88,6 +88,7 @@ def test_each_library_and_cause_is_warned_of_once(tmp_path, caplog, units) -> No
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
     assert f"ReadWritePaths={tmp_path / 'a'} into /etc/systemd/" in caplog.messages[0]
     assert f"cannot write in {tmp_path / 'b' / 'album'}: permission denied; " in caplog.messages[3]
+    assert f"chmod g+w {tmp_path / 'b' / 'album'} and" in caplog.messages[3]
 
 
 def test_the_remedy_fits_the_cause_and_the_place(tmp_path, units) -> None:

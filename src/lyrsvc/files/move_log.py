@@ -127,10 +127,14 @@ class MoveLog:
 
 
 def read_moves(path: Path) -> Iterator[LoggedMove | BadLine]:
-    """Give the lines of a backup in their order; raise ``Refused`` when it cannot be read."""
+    """Give the lines of a backup in their order; raise ``Refused`` when it cannot be read.
+
+    Blank lines, which an editor may have left, tell of nothing.
+    """
     with _reading(path) as lines:
         for number, line in enumerate(lines, 1):
-            yield _read_line(line, number)
+            if line.strip():
+                yield _read_line(line, number)
 
 
 def rotate(path: Path, *, largest: int, kept: int) -> None:

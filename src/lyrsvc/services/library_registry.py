@@ -112,7 +112,7 @@ class LibraryRegistry:
             return library_rows.count_holdings(tx, library.id, inventory_only=inventory_only)
 
     def _move(self, library: Library, wanted: Wanted, path: str) -> Registered:
-        root = self._usable_root(path, allow_missing=False)
+        root = self._usable_root(path)
         others = [other for other in self._all() if other.id != library.id]
         _refuse_equal(root, others)
         outer = _innermost(root, others)
@@ -123,7 +123,8 @@ class LibraryRegistry:
             moved = self._db.write(self._moving(library, wanted, root, outer))
         return Registered(moved, _nesting_notes(root, others))
 
-    def _usable_root(self, typed: str, *, allow_missing: bool) -> Path:
+    def _usable_root(self, typed: str, *, allow_missing: bool | None = None) -> Path:
+        """Give a root as it is stored; without ``allow_missing`` nobody can allow a missing one."""
         if not typed or "\0" in typed:
             raise Refused("a library needs a path; name a directory")
         path = absolute(typed, self._working_directory)
@@ -135,9 +136,10 @@ class LibraryRegistry:
         except OSError as error:
             if allow_missing:
                 return path
+            other = "" if allow_missing is None else ", or use --allow-missing"
             raise Refused(
                 f"{shown} cannot be used ({(error.strerror or 'error').lower()}); "
-                "name an existing directory, or use --allow-missing"
+                f"name an existing directory{other}"
             ) from error
         if not is_directory:
             raise Refused(f"{shown} is no directory; name the directory that holds the music")

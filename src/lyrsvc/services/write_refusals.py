@@ -47,16 +47,25 @@ class WriteRefusals:
                 return
             self._told.add((root, fault.reason))
         remedy = write_remedy(
-            fault.reason, root, in_container=self._in_container, unit_places=self._unit_places
+            fault.reason,
+            root,
+            directory=directory,
+            in_container=self._in_container,
+            unit_places=self._unit_places,
         )
         shown = escape_controls(str(directory))
         _LOG.warning("cannot write in %s: %s; %s", shown, cause, remedy)
 
 
 def write_remedy(
-    reason: str, root: Path, *, in_container: bool, unit_places: Sequence[Path] = UNIT_PLACES
+    reason: str,
+    root: Path,
+    *,
+    directory: Path | None = None,
+    in_container: bool,
+    unit_places: Sequence[Path] = UNIT_PLACES,
 ) -> str:
-    """Name what helps against a refusal below a library's root."""
+    """Name what helps against a refusal below a library's root, in ``directory`` if not there."""
     if reason == "read_only":
         if in_container:
             return "mount it writable (without :ro)"
@@ -66,8 +75,8 @@ def write_remedy(
     if reason == "disk_full":
         return "free some space or raise the quota"
     if in_container:
-        return _ids_remedy(root)
-    shown = escape_controls(str(root))
+        return _ids_remedy(directory or root)
+    shown = escape_controls(str(directory or root))
     return f"give the service's user write access, for example: chmod g+w {shown} and add its group"
 
 
@@ -88,9 +97,9 @@ def has_unit(places: Sequence[Path]) -> bool:
     return any((place / UNIT).exists() for place in places)
 
 
-def _ids_remedy(root: Path) -> str:
+def _ids_remedy(directory: Path) -> str:
     try:
-        owner = root.stat()
+        owner = directory.stat()
     except OSError:
         return "set PUID and PGID to the owner of the directory"
     return f"set PUID={owner.st_uid} and PGID={owner.st_gid}, the owner of the directory"

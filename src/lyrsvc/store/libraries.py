@@ -39,10 +39,7 @@ def add(
         raise AlreadyThere(
             f'{path} is already library "{same["name"]}"; use library update {same["name"]}'
         )
-    if taken := tx.first("SELECT id FROM libraries WHERE name_key = :key", key=name_key(name)):
-        raise AlreadyThere(
-            f'library {taken["id"]} is already named "{name}"; choose another --name'
-        )
+    _refuse_taken(tx, name)
     row = tx.first(
         """
         INSERT INTO libraries (name, name_key, path, path_hash, enrich, detect_instrumental,
@@ -65,14 +62,7 @@ def add(
 def change(tx: "Tx", library: Library, *, now: datetime) -> Library:
     """Write a changed library down; refuse a name that another one has."""
     name = clean_text(library.name)
-    if taken := tx.first(
-        "SELECT id FROM libraries WHERE name_key = :key AND id <> :id",
-        key=name_key(name),
-        id=library.id,
-    ):
-        raise AlreadyThere(
-            f'library {taken["id"]} is already named "{name}"; choose another --name'
-        )
+    _refuse_taken(tx, name, but=library.id)
     tx.run(
         """
         UPDATE libraries
@@ -143,6 +133,19 @@ def free_name(tx: "Tx", wanted: str) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
+
+
+def _refuse_taken(tx: "Tx", name: str, *, but: int = 0) -> None:
+    """Refuse a name that another library has, in whatever case."""
+    taken = tx.first(
+        "SELECT id, name FROM libraries WHERE name_key = :key AND id <> :but",
+        key=name_key(name),
+        but=but,
+    )
+    if taken:
+        raise AlreadyThere(
+            f'library {taken["id"]} is already named "{taken["name"]}"; choose another --name'
+        )
 
 
 def _fitting(tx: "Tx", name_or_id: str) -> "list[Row]":
