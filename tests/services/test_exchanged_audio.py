@@ -258,6 +258,33 @@ def test_an_exchange_that_is_killed_is_gone_on_with_by_the_next_scan(scans, monk
     assert is_settled(scans)
 
 
+@pytest.mark.parametrize("step", range(5))
+def test_names_may_change_again_before_a_killed_exchange_is_gone_on_with(scans, monkeypatch, step):
+    one, two, three = album(scans, "a/01.flac", "a/02.flac", "a/03.flac")
+    exchange(one, two)
+    exchange(two, three)
+    left = [step]
+    whole = SidecarMover.move_files
+
+    def dying(mover, unit, log):
+        left[0] -= 1
+        return whole(mover, unit, log) if left[0] >= 0 else _kill()
+
+    monkeypatch.setattr(SidecarMover, "move_files", dying)
+    monkeypatch.setattr(RenamedSidecars, "write_down_exchange", _kill)
+    with pytest.raises(_Killed):
+        scans.scan()
+    monkeypatch.undo()
+    exchange(one, two)
+    exchange(two, three)
+
+    scans.scan()
+
+    assert right_words(scans) == {"01.flac": True, "02.flac": True, "03.flac": True}
+    assert len(list(one.parent.glob("*.lrc"))) == 3
+    assert is_settled(scans)
+
+
 def _kill(*_):
     raise _Killed
 

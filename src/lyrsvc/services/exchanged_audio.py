@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lyrsvc.core.library import Library
 from lyrsvc.core.ptext import from_ptext
 from lyrsvc.core.relinking import in_order
-from lyrsvc.core.scan_decision import stamp_of
+from lyrsvc.core.scan_decision import Stamp, stamp_of
 from lyrsvc.core.scan_facts import IDENTITY, TagFacts, Unreadable
 from lyrsvc.files.pairing import split_name
 from lyrsvc.services.exchanged_rows import RowMove, are_free, rehouse_all
@@ -41,6 +41,11 @@ class Followed:
     stale: set[str] = field(default_factory=set)
     """Places where words of another song stand, which could not be taken away."""
 
+    @property
+    def directories(self) -> list[str]:
+        """Give the directories of these places."""
+        return sorted({_directory(place) for place in self.places})
+
 
 class ExchangedAudio:
     """Knows known files at the names of others, and lets everything follow them."""
@@ -56,13 +61,12 @@ class ExchangedAudio:
         self._moves: dict[str, str] = {}
         self._row_ids: dict[str, int] = {}
         self._new: set[str] = set()
-        self.strangers: dict[str, TagFacts] = {}
-        """What was read of files that came to known names from nowhere, by path."""
+        self._strangers: dict[str, tuple[Stamp, TagFacts]] = {}
 
     @property
     def origins(self) -> set[str]:
         """Give the directories that files have come from."""
-        return {os.path.dirname(old) for old in self._moves}  # noqa: PTH120 - paths are texts here
+        return {_directory(old) for old in self._moves}
 
     def keeps(self, finding: Finding, facts: TagFacts | Unreadable) -> bool:
         """Tell whether a file that was read should wait for the end of the run, and remember it."""
@@ -76,13 +80,18 @@ class ExchangedAudio:
             return True
         if before is None or all(before[name] == columns[name] for name in IDENTITY):
             return False
-        if len(self.strangers) < MOST_STRANGERS:
-            self.strangers[finding.path] = facts
-        return finding.path in self.strangers
+        if len(self._strangers) < MOST_STRANGERS:
+            self._strangers[finding.path] = finding.stamp, facts
+        return finding.path in self._strangers
+
+    def facts_of(self, finding: Finding) -> TagFacts | None:
+        """Give what was read of a file that came to a known name from nowhere."""
+        stamp, facts = self._strangers.get(finding.path, (None, None))
+        return facts if stamp == finding.stamp else None
 
     def follow(self) -> Followed:
         """Let rows and sidecars follow; what is being worked on is left to the next scan."""
-        followed = Followed(places=set(self.strangers))
+        followed = Followed(places=self._strangers.keys() - self._moves.keys())
         if self._sidecars is None:
             return followed
         for group in in_order(self._moves):
@@ -153,6 +162,10 @@ class ExchangedAudio:
             followed.row_ids |= {move.row_id for move in moves}
             followed.places |= {place for pair in group for place in pair}
             followed.stale |= {place for place in _paths(group) if Path(place) in exchanged.stale}
+
+
+def _directory(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _paths(group: Sequence[tuple[str, str]]) -> Iterator[str]:

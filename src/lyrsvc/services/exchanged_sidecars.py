@@ -70,6 +70,7 @@ class ExchangedSidecars:
         done = Exchanged()
         came: set[Path] = set()
         try:
+            self._collect(log, method)
             if self._is_ring and all(self._unit(*move) is not None for move in self._moves):
                 self._put_aside(first, log, method)
                 order = [*others, first]
@@ -84,6 +85,21 @@ class ExchangedSidecars:
         places = {place for move in self._moves for place in move}
         done.stale = {place for place in places - came if _has_sidecar(place)}
         return done
+
+    def _collect(self, log: MoveLog, method: str) -> None:
+        """Put aside what a killed exchange has left at a place that is not its own any more."""
+        every = [own for move in self._moves for own in _own_moves(*move)]
+        places = {path: _hash(path) for own in every for path in (own.old, own.new)}
+        for own in every:
+            own_places = {own.old, own.aside, own.new}
+            lost = [
+                path
+                for path, sha256 in places.items()
+                if sha256 in self._own[own.old] and path not in own_places
+            ]
+            is_clear = len(lost) == 1 and self._known[places[lost[0]] or ""] == 1
+            if is_clear and not self._is_moved([(lost[0], own.aside)], log, method):
+                raise _Unfinished(f"{lost[0].name} cannot be put aside")
 
     def _put_aside(self, move: tuple[Path, Path], log: MoveLog, method: str) -> None:
         unit = self._unit(*move) or []

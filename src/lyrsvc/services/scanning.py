@@ -25,7 +25,7 @@ from lyrsvc.files.atomic import remove_stale_temp
 from lyrsvc.files.tags import READER_VERSION
 from lyrsvc.files.tree import DEFAULT_DEPTH, Listing, list_directory, walk
 from lyrsvc.services.enqueueing import Terms
-from lyrsvc.services.exchanged_audio import ExchangedAudio
+from lyrsvc.services.exchanged_audio import ExchangedAudio, Followed
 from lyrsvc.services.library_lock import Lease, library_lock
 from lyrsvc.services.library_roots import device_of, roots_to_skip
 from lyrsvc.services.renamed_audio import RenamedAudio
@@ -295,22 +295,28 @@ class _Run:
         self._renamed.lost -= followed.row_ids
         self._report.counts.relinked += len(followed.row_ids)
         self._report.counts.new -= followed.new
-        fresh = replace(self._rules, mode=FetchMode.UPDATE)
-        for directory in sorted({os.path.dirname(place) for place in followed.places}):  # noqa: PTH120 - paths are texts here
+        for directory in followed.directories:
             found = gate.compare([list_directory(directory)])
-            for finding in (*found.to_look, *found.to_read):
-                if finding.path in followed.places:
-                    is_stale = finding.path in followed.stale
-                    self._look_again(finding, fresh if is_stale else self._rules, batches)
+            for change in self._looked_again(found, followed):
+                self._add(change, batches)
         batches.finish()
 
-    def _look_again(self, finding: Finding, rules: ScanRules, batches: ScanBatches) -> None:
-        """Queue a file of an exchange, as far as no words came along."""
-        facts = self._exchanged.strangers.get(finding.path)
-        if facts is not None:
-            self._add(read_change(finding, facts, rules, self._library.id), batches)
-        elif finding.row is not None:
-            self._add(look_change(finding, rules, self._library.id), batches)
+    def _looked_again(self, found: Findings, followed: Followed) -> Iterator[Change]:
+        """Give what is to be done about the files of an exchange; stale words are replaced."""
+        rules, library_id = self._rules, self._library.id
+        is_forced = rules.mode is FetchMode.FORCE
+        anew = rules if is_forced else replace(rules, mode=FetchMode.UPDATE)
+        for finding in found.to_look:
+            if finding.path in followed.places and finding.row is not None:
+                yield look_change(
+                    finding, anew if finding.path in followed.stale else rules, library_id
+                )
+        for finding in found.to_read:
+            facts = self._exchanged.facts_of(finding)
+            if finding.path in followed.places and facts is not None:
+                yield read_change(
+                    finding, facts, anew if finding.path in followed.stale else rules, library_id
+                )
 
     def _queue_held(self, scope: Path | None, gate: ScanGate, batches: ScanBatches) -> None:
         """Queue what was held back, as far as no words came along."""
