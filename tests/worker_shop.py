@@ -3,11 +3,11 @@
 import os
 import threading
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from builders import minimal_flac
+from builders import minimal_flac, minimal_mp3
 from candidates import matched
 from fakes import FakeClock, Scripted, Wire
 from lyrsvc.core.item import Status, Target, WorkItem
@@ -15,10 +15,12 @@ from lyrsvc.core.judging import GuardPolicy
 from lyrsvc.core.lyrics import Candidate, Cue
 from lyrsvc.core.pacing import LaneState
 from lyrsvc.core.recording import Recording
+from lyrsvc.core.scan_run import ScanReport
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.waiting import WaitPolicy
 from lyrsvc.core.wish import Spot, Wish, WishOrigin
 from lyrsvc.files.sidecar_writing import SidecarWriter
+from lyrsvc.services.away_roots import AwayRoots
 from lyrsvc.services.enqueueing import Enqueuer, Placed, Terms
 from lyrsvc.services.item_worker import ItemWorker
 from lyrsvc.services.lane_memory import StoredLaneMemory
@@ -27,6 +29,7 @@ from lyrsvc.services.leasing import LeaseKeeper
 from lyrsvc.services.listening import Listening
 from lyrsvc.services.lookup import Lookup
 from lyrsvc.services.pausing import Gate
+from lyrsvc.services.scanning import Scanner, ScanSetup
 from lyrsvc.services.steadying import Steady, SteadyMemory
 from lyrsvc.services.stored_words import StoredWords
 from lyrsvc.services.target_writing import OutputStyle, TargetDesk, stored_ownership
@@ -97,7 +100,7 @@ class Shop:
         self.items = ItemWorker(
             db,
             self.lookup,
-            TargetDesk(writer, style=OutputStyle()),
+            TargetDesk(writer, style=OutputStyle(), away=AwayRoots(clock=clock)),
             words=StoredWords(db, self.lookup, embedded=options.pop("embedded", "off")),
             listening=Listening(
                 options.pop("detector", None), default=self.detect_default, clock=clock
@@ -122,16 +125,19 @@ class Shop:
         self.enqueuer = Enqueuer(
             db,
             clock=clock,
-            terms=lambda now: Terms(
-                now=now,
-                chance=chance,
-                output_dir=str(self.place / "out"),
-                provider_set_version=self.upkeep.provider_set_version,
-                detect_default=self.detect_default,
-            ),
+            terms=self.terms,
             wake=self.worker.wake,
         )
         assert not options, options
+
+    def terms(self, now: datetime) -> Terms:
+        return Terms(
+            now=now,
+            chance=Random(11),
+            output_dir=str(self.place / "out"),
+            provider_set_version=self.upkeep.provider_set_version,
+            detect_default=self.detect_default,
+        )
 
     def _library(self) -> int:
         with self.db.read() as tx:
@@ -177,6 +183,19 @@ class Shop:
     def reopen(self, title: str, mode: FetchMode, **fields) -> Placed:
         """What ``scan --upgrade`` and ``--update`` wish for."""
         return self.enqueue(title, mode=mode, has_sidecar=True, **fields)[0]
+
+    def song(self, path: str, title: str, *, music: Path | None = None, **tags) -> Path:
+        """Put a tagged file into the library, for a scan to find."""
+        place = (music or self.music) / path
+        make = minimal_mp3 if place.suffix == ".mp3" else minimal_flac
+        return make(place, **{"title": title, "artist": ARTIST, "album": "Low Tide", **tags})
+
+    def scan(self, library_id: int | None = None) -> ScanReport:
+        """Scan a library into the queue, as ``scan`` does it."""
+        with self.db.read() as tx:
+            library = libraries.get(tx, library_id or self.library_id)
+        scanner = Scanner(self.db, clock=self.clock, setup=ScanSetup(), terms=self.terms)
+        return scanner.scan(library, started_by="cli")
 
     # What is done
 
@@ -233,6 +252,11 @@ class Shop:
         return sorted(
             path.name for path in self.music.rglob("*") if path.suffix in (".lrc", ".txt", ".elrc")
         )
+
+    def rows(self) -> dict[str, dict]:
+        """Give the inventory by file name."""
+        with self.db.read() as tx:
+            return {row["name"]: dict(row) for row in tx.all("SELECT * FROM scan_results")}
 
     def text(self, name: str) -> str:
         return (self.music / name).read_text("utf-8")

@@ -27,6 +27,7 @@ from lyrsvc.security.master_key import MasterKey
 from lyrsvc.security.vault import Vault
 from lyrsvc.services.announcing import Announcer
 from lyrsvc.services.audit_trail import AuditTrail
+from lyrsvc.services.away_roots import AwayRoots
 from lyrsvc.services.chores import Chores
 from lyrsvc.services.enqueueing import Enqueuer
 from lyrsvc.services.first_admin import Bootstrap
@@ -38,6 +39,7 @@ from lyrsvc.services.lanes import Lane
 from lyrsvc.services.leasing import LeaseKeeper
 from lyrsvc.services.listening import LANE as DETECTOR
 from lyrsvc.services.lookup import Lookup
+from lyrsvc.services.parked_check import ParkedCheck
 from lyrsvc.services.pausing import Gate
 from lyrsvc.services.provider_token import ProviderToken, given_by, identity_of
 from lyrsvc.services.secret_store import SecretStore
@@ -223,7 +225,13 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
         worker=worker,
         upkeep=upkeep,
         survey=survey,
-        housekeeper=Housekeeper(db, clock=clock, keeping=_keeping(settings), record=record.run),
+        housekeeper=Housekeeper(
+            db,
+            clock=clock,
+            keeping=_keeping(settings),
+            record=record.run,
+            parked=ParkedCheck(db, clock=clock, chance=chance).run,
+        ),
         record=record,
         intake=intake,
         access=admitting.build(
@@ -341,6 +349,7 @@ def _desk(settings: Settings, db: Database, clock: Clock, *, announce: Announce)
             translation_language=runtime.translation_language(settings),
             word_timing=WordTiming(settings.output.word_timing),
         ),
+        away=AwayRoots(clock=clock),
         refusals=WriteRefusals(in_container=settings.environment.docker),
     )
 

@@ -125,7 +125,7 @@ def test_an_item_whose_audio_is_gone_is_parked(shop):
     main = Knowing()
     here = shop(main)
     here.enqueue(TITLE)
-    (here.music / "Tidewater.flac").unlink()
+    (here.music / "Tidewater.flac").rename(here.music / "Tidewater.later")
     here.work()
 
     item = here.item(TITLE)

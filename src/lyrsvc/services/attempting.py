@@ -22,6 +22,7 @@ from lyrsvc.core.settling import Ending, Settled, TargetEnd
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.waiting import LEASE, Moment
 from lyrsvc.services.routing import route_of
+from lyrsvc.services.target_leaving import miss_audio
 from lyrsvc.store import (
     claims,
     history,
@@ -114,10 +115,13 @@ def settle(
     """
     now = moment.now
     item = work_items.held(tx, claim)
+    tally = Tally()
+    for report in reports:
+        if report.end.gone_from:
+            miss_audio(tx, report.end.target_id, report.end.gone_from, tally, now=now)
     before = targets.of_item(tx, item.id)
     ending = replace(ending, targets=(*ending.targets, *(report.end for report in reports)))
     settled = settling.settle(item, before, ending, moment)
-    tally = Tally()
     _credit(tx, item, ending, tally, now)
     _keep_files(tx, item, reports, tally, now)
     for target in settled.dropped:

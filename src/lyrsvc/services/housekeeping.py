@@ -1,4 +1,7 @@
-"""The quiet work of a service that runs for years: old rows go, vanished files are forgotten."""
+"""The quiet work of a service that runs for years: old rows go, vanished files are forgotten.
+
+What waits for audio that is there again is found, too.
+"""
 
 import logging
 from collections.abc import Callable
@@ -44,11 +47,13 @@ class Housekeeper:
         clock: Clock,
         keeping: Keeping,
         record: Record = lambda _name, work: work(),
+        parked: Callable[[], int] = lambda: 0,
     ) -> None:
         self._db = db
         self._clock = clock
         self._keeping = keeping
         self._record = record
+        self._parked = parked
         self._swept_at = clock.monotonic()
         self._round_at: datetime | None = None
 
@@ -86,11 +91,14 @@ class Housekeeper:
         return gone
 
     def sweep(self) -> int:
-        """Forget files that have been missing for long, of every library whose root is there."""
+        """Forget files that have been missing for long, of every library whose root is there.
+
+        Before that, what was parked for audio that has come back is made due.
+        """
         self._swept_at = self._clock.monotonic()
         with self._db.read() as tx:
             every = libraries.all_libraries(tx)
-        return sum(
+        return self._parked() + sum(
             prune(self._db, library, clock=self._clock, retention=self._keeping.missing_files)
             for library in every
             if Path(library.path).is_dir()

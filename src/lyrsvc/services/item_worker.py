@@ -8,7 +8,7 @@ goes on from there. Nothing is written under a claim that somebody else may hold
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -134,7 +134,7 @@ class ItemWorker:
     def _attempt(self, item: WorkItem, claim: Claim, progress: Progress) -> None:
         case = self._look(item, claim)
         if not case.spots:
-            self._settle(claim, self._ended_at_sight(case), case.told)
+            self._end_at_sight(case)
             return
         source = self._steady.run(lambda: self._words.find(item, case.spots))
         if source is None and item.route is Route.LOCAL:
@@ -164,11 +164,27 @@ class ItemWorker:
         spots, told = self._steady.run(look)
         return _Case(item=item, claim=claim, spots=tuple(spots), told=tuple(told))
 
-    def _ended_at_sight(self, case: _Case) -> Ending:
-        """End an attempt with nothing left to do; lanes it asked before it was cut short count."""
+    def _end_at_sight(self, case: _Case) -> None:
+        """End an attempt with nothing left to do; lanes it asked before it was cut short count.
+
+        An item of which nothing can be told now is given back until later, uncharged.
+        """
+        waits = [one.held for one in case.told if one.held is not None]
+        if waits and len(waits) == len(case.told):
+            self._put_off(case, min(waits))
+            return
         left = self._steady.run(lambda: self._words.left_behind(case.item))
         attempts = left.attempts if left else ()
-        return Ending(outcome=left, attempts=attempts, text=_text(case.told))
+        self._settle(
+            case.claim, Ending(outcome=left, attempts=attempts, text=_text(case.told)), case.told
+        )
+
+    def _put_off(self, case: _Case, wait: timedelta) -> None:
+        """Give an item back for a while; what lanes have answered so far is kept."""
+        resume = case.item.resume
+        answers = resume.answers if isinstance(resume, Partial) else ()
+        until = self._clock.now() + wait
+        self._release(case.claim, until=until, attempts=answers, counted=False)
 
     def _open_targets(self, item: WorkItem) -> list[tuple[Target, Path | None]]:
         with self._db.read() as tx:

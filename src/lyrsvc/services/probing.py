@@ -18,15 +18,17 @@ PATIENCE_S: Final = 0.002
 """One thread is enough for a disk that answers at once; after this another one joins it."""
 IDLE_S: Final = 5.0
 """A thread without work ends after this."""
-_LOG = logging.getLogger("lyrsvc.webhook")
 
 
 class Probes:
     """Answers questions to the file system side by side; what takes too long stays unknown."""
 
-    def __init__(self, *, threads: int = THREADS, most: int = MOST_THREADS) -> None:
+    def __init__(
+        self, *, threads: int = THREADS, most: int = MOST_THREADS, purpose: str = "webhook"
+    ) -> None:
         self._threads = threads
-        self._crew = _Crew(most)
+        self._crew = _Crew(most, f"{purpose} files")
+        self._log = logging.getLogger(f"lyrsvc.{purpose}")
 
     def ask(self, questions: Mapping[K, Callable[[], T]], *, until: float) -> dict[K, T]:
         """Give the answers there are at a moment of ``time.monotonic``, by question."""
@@ -42,7 +44,7 @@ class Probes:
         answers = round_.close(_left(until))
         if len(answers) < len(questions):
             missing = len(questions) - len(answers)
-            _LOG.warning("files did not answer in time", extra={"files": missing})
+            self._log.warning("files did not answer in time", extra={"files": missing})
         return answers
 
 
@@ -105,7 +107,8 @@ class _Crew:
     crowd needed come to their end although there is always something to do.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, name: str = "webhook files") -> None:
+        self._name = name
         self._changed = threading.Condition()
         self._places = most
         self._idle: list[_Seat] = []
@@ -120,9 +123,7 @@ class _Crew:
                 return True
             self._places -= 1
         # No thread of ours may keep the program from ending, even one that hangs.
-        thread = threading.Thread(
-            target=self._serve, args=(work,), name="webhook files", daemon=True
-        )
+        thread = threading.Thread(target=self._serve, args=(work,), name=self._name, daemon=True)
         try:
             thread.start()
         except RuntimeError:

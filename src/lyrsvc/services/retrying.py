@@ -244,5 +244,6 @@ def _write(tx: "Tx", before: WorkItem, after: WorkItem, tally: Tally, hand: Hand
 
 
 def _opened(target: Target) -> Target:
-    failed = target.status is TargetStatus.FAILED
-    return requeueing.opened(target) if failed or requeueing.is_missed(target) else target
+    """Open what failed or was missed; audio that was gone is looked for again."""
+    again = target.status in (TargetStatus.FAILED, TargetStatus.PARKED)
+    return requeueing.opened(target) if again or requeueing.is_missed(target) else target

@@ -6,6 +6,7 @@ one does not stop the others.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,7 @@ from lyrsvc.files.sidecar_writing import (
 )
 from lyrsvc.files.sidecars import Beside, Ownership
 from lyrsvc.services.attempting import Intent, TargetReport
+from lyrsvc.services.away_roots import AwayRoots
 from lyrsvc.services.write_refusals import WriteRefusals
 from lyrsvc.store import written_files
 from lyrsvc.store.database import Database
@@ -69,10 +71,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of a target, and the words of the file system when it refused."""
+    """What became of a target, and the words of the file system when it refused.
+
+    One that is ``held`` stays open and is to be looked at again after this time.
+    """
 
     report: TargetReport
     text: str = ""
+    held: timedelta | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,10 +111,16 @@ class TargetDesk:
     """Looks at targets and writes to them."""
 
     def __init__(
-        self, writer: SidecarWriter, *, style: OutputStyle, refusals: WriteRefusals | None = None
+        self,
+        writer: SidecarWriter,
+        *,
+        style: OutputStyle,
+        away: AwayRoots,
+        refusals: WriteRefusals | None = None,
     ) -> None:
         self._writer = writer
         self._style = style
+        self._away = away
         self._refusals = refusals or WriteRefusals()
 
     def look(self, target: Target, root: Path | None, *, resumed: bool = False) -> Spot | Told:
@@ -118,14 +130,16 @@ class TargetDesk:
         this one is ``resumed`` from there, the target is gone through to its end.
         """
         if _is_gone(target.source_path):
-            return _gone(target)
+            return self._missed(target, root)
         place = _place(target, root)
         try:
             beside = self._look(target, place)
         except FileFault as fault:
             return self._refused(target, place, fault)
         if beside is None:
-            return _gone(target)
+            return self._missed(target, root)
+        if root is not None:
+            self._away.note_back(root)
         found = beside.deciding
         halfway = resumed and found is not None and found.ours
         if halfway or should_fetch(beside.state, target.mode) is Fetch.FETCH:
@@ -163,8 +177,8 @@ class TargetDesk:
         if accepted is None or not plan.files:
             end = _end(target, TargetStatus.DONE, TargetResult.REJECTED)
             return Told(TargetReport(end=end))
-        if _is_gone(target.source_path):
-            return _gone(target)  # renamed while the lanes were asked: its words go elsewhere
+        if _is_gone(target.source_path):  # renamed while the lanes were asked, or away
+            return self._missed(target, plan.place.root)
         try:
             report = self._writer.write(
                 plan.place, plan.files, quality=accepted.quality, mode=target.mode
@@ -172,6 +186,14 @@ class TargetDesk:
             return self._told(plan, report, accepted.lane)
         except FileFault as fault:
             return self._refused(target, plan.place, fault)
+
+    def _missed(self, target: Target, root: Path | None) -> Told:
+        """Park a target whose audio is gone; while its whole library is away, it is only held."""
+        wait = self._away.wait_for(root) if root is not None else None
+        if wait is None:
+            end = _end(target, TargetStatus.PARKED, TargetResult.GONE)
+            return Told(TargetReport(end=replace(end, gone_from=target.source_path)))
+        return Told(TargetReport(end=_still_open(target)), held=wait)
 
     def _spot(self, target: Target, place: Place, beside: Beside) -> Spot | Told:
         """Find out before anybody is asked that nothing could be written there."""
@@ -210,7 +232,7 @@ class TargetDesk:
     def _told(self, plan: Plan, report: WriteReport, source: str) -> Told:
         target = plan.target
         if report.result is WriteResult.GONE:
-            return _gone(target)
+            return self._missed(target, plan.place.root)
         result, ours = _RESULTS[report.result], True
         if result in (TargetResult.PRESENT, TargetResult.KEPT):
             ours = self._is_ours(plan.place)
@@ -265,6 +287,5 @@ def _end(
     return TargetEnd(target_id=target.id, status=status, result=result, kind=kind, mode=target.mode)
 
 
-def _gone(target: Target) -> Told:
-    end = _end(target, TargetStatus.PARKED, TargetResult.GONE)
-    return Told(TargetReport(end=replace(end, gone_from=target.source_path)))
+def _still_open(target: Target) -> TargetEnd:
+    return TargetEnd(target_id=target.id, status=TargetStatus.PENDING, mode=target.mode)

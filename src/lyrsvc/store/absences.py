@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from lyrsvc.core.relinking import FileFacts
+from lyrsvc.store.counts import Tally
 from lyrsvc.store.moments import to_db
+from lyrsvc.store.scan_results import count
 
 if TYPE_CHECKING:
     from lyrsvc.store.engine import Row
@@ -128,6 +130,26 @@ def mark(tx: "Tx", row_ids: Sequence[int], *, now: datetime) -> "list[Row]":
         )
         marked.append(row)
     return marked
+
+
+def clear(tx: "Tx", row_id: int, tally: Tally, *, now: datetime) -> None:
+    """Let a row whose file is back be missing no longer."""
+    row = tx.first(
+        "SELECT * FROM scan_results WHERE id = :id AND missing_since_at IS NOT NULL", id=row_id
+    )
+    if row is None:
+        return
+    tx.run(
+        "UPDATE scan_results SET missing_since_at = NULL, updated_at = :now WHERE id = :id",
+        id=row_id,
+        now=to_db(now),
+    )
+    count(tally, row, {**row, "missing_since_at": None})
+
+
+def of_target(tx: "Tx", target_id: int) -> "list[Row]":
+    """Give the rows of the files that share a target, missing ones too, by name."""
+    return tx.all("SELECT * FROM scan_results WHERE target_id = :id ORDER BY name", id=target_id)
 
 
 def long_missing(

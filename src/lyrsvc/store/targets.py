@@ -158,6 +158,12 @@ def of_source(tx: "Tx", source_path: str) -> list[Target]:
     return [_target(row) for row in rows]
 
 
+def parked(tx: "Tx") -> list[int]:
+    """Give every parked target, by item; answered by ``ix_targets_item`` alone."""
+    rows = tx.each("SELECT id FROM work_targets WHERE status = 'parked'")
+    return [row["id"] for row in rows]
+
+
 def insert(tx: "Tx", target: Target, *, now: datetime) -> Target:
     """Write a new target down; give it with its id."""
     target_id = tx.value(

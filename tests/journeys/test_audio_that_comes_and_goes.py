@@ -1,0 +1,96 @@
+"""Music that is away for a while, or is another song by the time its words are found."""
+
+import json
+
+import pytest
+from werkzeug import Response
+
+from builders import minimal_flac
+from service_runs import House
+from terminals import Shell
+
+ARTIST = "Ana Rue"
+
+
+class Catalogue:
+    """Knows every song it is asked for; ``meanwhile`` happens once while somebody waits."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.meanwhile = lambda: None
+
+    def answer(self, request) -> Response:
+        title = request.args["track_name"]
+        self.asked.append(title)
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        lines = "".join(f"[00:{6 * i + 4:02}.00]{title} goes on {i}\n" for i in range(9))
+        row = {
+            "id": 1,
+            "trackName": title,
+            "artistName": request.args["artist_name"],
+            "duration": 200,
+            "instrumental": False,
+            "syncedLyrics": lines,
+        }
+        return Response(json.dumps(row), headers={"Content-Type": "application/json"})
+
+
+@pytest.fixture
+def catalogue(httpserver) -> Catalogue:
+    catalogue = Catalogue()
+    httpserver.expect_request("/api/get").respond_with_handler(catalogue.answer)
+    return catalogue
+
+
+@pytest.fixture
+def house(catalogue, httpserver, tmp_path, clock) -> House:
+    house = House(tmp_path, clock, httpserver.url_for("").rstrip("/"))
+    house.environ["LYRSVC_PROVIDER_PRIMARY"] = "lrclib"
+    return house
+
+
+@pytest.fixture
+def shell(house, tmp_path) -> Shell:
+    user = Shell(tmp_path)
+    user.environ |= house.environ
+    return user
+
+
+def songs(house, *names: str) -> None:
+    for name in names:
+        minimal_flac(house.music / f"{name}.flac", title=name, artist=ARTIST)
+
+
+def test_a_share_that_is_away_while_the_queue_works_gets_its_words_when_it_is_back(
+    house, shell, clock, tmp_path
+) -> None:
+    songs(house, "one", "two", "three")
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+    away = house.music.rename(tmp_path / "away")
+    house.music.mkdir()  # the mount point without its disk
+    with house.running() as run:
+        run.work()
+        house.music.rmdir()
+        away.rename(house.music)
+        shell.run("scan")
+        clock.advance(60)
+        run.work()
+        assert run.sidecars() == ["one.lrc", "three.lrc", "two.lrc"]
+
+
+def test_work_that_an_older_version_has_parked_for_ever_is_found_by_the_sweep(house, shell) -> None:
+    songs(house, "one", "two")
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+    with house.running() as run:
+        run.db.write(lambda tx: tx.run("UPDATE work_targets SET status = 'parked'"))
+        run.db.write(lambda tx: tx.run("UPDATE work_items SET due_at = NULL, ready_key = NULL"))
+        run.service.upkeep.check_counts()
+        shell.run("scan")
+        run.work()
+        assert run.sidecars() == []
+        run.service.housekeeper.sweep()
+        run.work()
+        assert run.sidecars() == ["one.lrc", "two.lrc"]
