@@ -110,6 +110,7 @@ class Shop:
             clock=clock,
             chance=chance,
             policy=self.policy,
+            terms=self.terms,
         )
         self.worker = Worker(
             db,

@@ -29,7 +29,7 @@ from lyrsvc.services.announcing import Announcer
 from lyrsvc.services.audit_trail import AuditTrail
 from lyrsvc.services.away_roots import AwayRoots
 from lyrsvc.services.chores import Chores
-from lyrsvc.services.enqueueing import Enqueuer
+from lyrsvc.services.enqueueing import Enqueuer, Terms
 from lyrsvc.services.first_admin import Bootstrap
 from lyrsvc.services.housekeeping import Housekeeper, Keeping
 from lyrsvc.services.intake import Followers, Intake, IntakeRules
@@ -197,6 +197,7 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
         desk,
         slots=slots,
         steady=steady,
+        terms=terms,
         on_settled=lambda settled: announcer.tell_outcome(settled.item),
     )
     on_token += [upkeep.greet_lane, worker.wake]
@@ -297,13 +298,14 @@ def _warn_unless_active(lanes: tuple[Lane, ...]) -> None:
         _LOG.warning("%s", error)
 
 
-def _worker(
+def _worker(  # noqa: PLR0913 - one keyword for each part it is made of
     base: Runtime,
     lookup: Lookup,
     desk: TargetDesk,
     *,
     slots: Slots,
     steady: Steady,
+    terms: Callable[[datetime], Terms],
     on_settled: Callable[[Settled], None],
 ) -> Worker:
     settings, db, clock, chance = base.settings, base.db, base.clock, SystemRandom()
@@ -327,6 +329,7 @@ def _worker(
         clock=clock,
         chance=chance,
         policy=policy,
+        terms=terms,
         on_settled=on_settled,
     )
     return Worker(

@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from lyrsvc.core.item import Result, Status, TargetOrigin, TargetResult, TargetStatus
-from lyrsvc.core.placing import chosen, missed, new_target, re_sourced, speaks_first
+from lyrsvc.core.placing import (
+    chosen,
+    is_about,
+    missed,
+    names_of,
+    new_target,
+    re_sourced,
+    speaks_first,
+)
 from queue_cases import NOW, a_recording, a_spot, a_target, a_wish, an_item
 
 FLAC = a_target(source_path="/music/x.flac", out_stem="x", duration_ms=200_000)
@@ -66,3 +74,24 @@ def test_a_target_of_an_item_given_up_shares_its_fate(outcome):
     item = an_item(status=Status.DONE, outcome=outcome, completed_at=NOW)
     end = missed(a_target(), item, NOW)
     assert (end.status, end.result) == (TargetStatus.DONE, TargetResult(str(outcome)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "same"),
+    [
+        ({}, True),
+        ({"album": "Another"}, True),
+        ({"title": "Another"}, False),
+        ({"artist": "Another", "artists": ("Another",)}, False),
+        ({"duration_ms": 204_000}, True),
+        ({"duration_ms": 206_000}, False),
+        ({"duration_ms": None}, True),
+        ({"title": "Another", "low_confidence": True}, True),
+        ({"title": ""}, True),
+    ],
+)
+def test_an_item_asks_for_the_song_of_a_file_while_names_and_length_agree(fields, same):
+    recording = a_recording(seconds=200)
+    artist, title = names_of(a_wish(seconds=200))
+    item = an_item(artist_key=artist, title_key=title, duration_bucket=40)
+    assert is_about(item, replace(recording, **fields)) is same

@@ -94,3 +94,32 @@ def test_work_that_an_older_version_has_parked_for_ever_is_found_by_the_sweep(ho
         run.service.housekeeper.sweep()
         run.work()
         assert run.sidecars() == ["one.lrc", "two.lrc"]
+
+
+@pytest.mark.parametrize("when", ["while it waits", "while it is asked for"])
+def test_a_file_that_becomes_another_song_gets_the_words_of_that_one(
+    house, shell, catalogue, tmp_path, when
+) -> None:
+    songs(house, "old song")
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+
+    def replace() -> None:
+        fresh = minimal_flac(tmp_path / "fresh.flac", title="new song", artist=ARTIST)
+        fresh.replace(house.music / "old song.flac")
+
+    def replace_and_scan() -> None:
+        replace()
+        shell.run("scan")
+
+    if when == "while it waits":
+        replace()
+    else:
+        catalogue.meanwhile = replace_and_scan
+    with house.running() as run:
+        run.work()
+        items = run.rows("SELECT title, status FROM work_items")
+    words = (house.music / "old song.lrc").read_text()
+    assert "new song goes on 1" in words
+    assert "old song" not in words
+    assert items == [{"title": "new song", "status": "done"}]

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from lyrsvc.core.errors import Refused
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.resume import Resume
+from lyrsvc.core.scan_facts import LastSeen
 from lyrsvc.core.sidecar import FetchMode, Kind
 
 
@@ -135,7 +136,7 @@ class OwnTags:
 class Target:
     """One sidecar stem to write; paths are as Python's file functions take them.
 
-    ``tags`` are known when they were asked for and a scan has read the file.
+    ``tags`` and ``seen`` are known when they were asked for and a scan has read the file.
     """
 
     id: int
@@ -153,6 +154,7 @@ class Target:
     reason: str = ""
     settled_at: datetime | None = None
     tags: OwnTags | None = field(default=None, compare=False)
+    seen: LastSeen | None = field(default=None, compare=False)
 
     @property
     def is_open(self) -> bool:

@@ -6,10 +6,20 @@ from datetime import datetime
 
 from lyrsvc.core import merging, requeueing
 from lyrsvc.core.credits import identity_artist
-from lyrsvc.core.item import Status, Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
-from lyrsvc.core.keys import match_key
+from lyrsvc.core.item import (
+    Priority,
+    Status,
+    Target,
+    TargetOrigin,
+    TargetResult,
+    TargetStatus,
+    WorkItem,
+)
+from lyrsvc.core.keys import duration_bucket, match_key
 from lyrsvc.core.merging import Decision, Step
 from lyrsvc.core.ptext import clean_text
+from lyrsvc.core.recording import Recording
+from lyrsvc.core.scan_facts import keys_of
 from lyrsvc.core.sidecar_names import numbered, query_stem
 from lyrsvc.core.wish import Spot, Wish
 
@@ -61,6 +71,22 @@ def is_same_track(item: WorkItem, wish: Wish) -> bool:
     return item.status is Status.FAILED and (item.artist_key, item.title_key) == names_of(wish)
 
 
+def is_about(item: WorkItem, recording: Recording) -> bool:
+    """Tell whether an item asks for the song that the tags of a file say.
+
+    Names that were guessed from the path, or are not known, say nothing against it; of
+    lengths that are both known five seconds decide, as they do for the queue.
+    """
+    keys = keys_of(recording)
+    if recording.low_confidence or not (keys["title_key"] and keys["artist_key"]):
+        return True
+    artists = keys["artist_key"], keys["alt_artist_key"]
+    if item.title_key != keys["title_key"] or item.artist_key not in artists:
+        return False
+    buckets = item.duration_bucket, duration_bucket(recording.duration_ms)
+    return not all(buckets) or buckets[0] == buckets[1]
+
+
 def of_new_length(item: WorkItem, wish: Wish, bucket: int) -> WorkItem:
     """Give an item the length and ids of a wish; its wait stays, old answers do not count."""
     recording = wish.recording
@@ -88,6 +114,23 @@ def re_sourced(target: Target, wish: Wish) -> Target:
         origin=target.origin if known else origin_of(spot),
         source_path=spot.source_path,
         duration_ms=length or (target.duration_ms if same else 0),
+    )
+
+
+def changed(item: WorkItem, target: Target, recording: Recording, *, has_sidecar: bool) -> Wish:
+    """Wish for the song that the audio of a target has become, as urgently as for the old one."""
+    return Wish(
+        recording=recording,
+        spot=Spot(
+            out_dir=target.out_dir,
+            out_stem=target.out_stem,
+            source_path=target.source_path,
+            library_id=target.library_id,
+            origin=target.origin,
+        ),
+        mode=target.mode,
+        priority=max(item.priority, Priority.SCAN),
+        has_sidecar=has_sidecar,
     )
 
 

@@ -99,6 +99,12 @@ def stamp_of(mtime_ns: int, size: int, inode: int) -> Stamp:
     return mtime_ns, size, inode
 
 
+def is_same_stamp(stored: Stamp, found: Stamp) -> bool:
+    """Tell whether a file looks as it did; a disk without inode numbers says 0."""
+    inodes = stored[2], found[2]
+    return stored[:2] == found[:2] and (inodes[0] == inodes[1] or not all(inodes))
+
+
 def sidecar_bits(lrc: object, txt: object, elrc: object) -> int:
     """Give the column for the sidecars that are there."""
     return (LRC_BIT if lrc else 0) | (TXT_BIT if txt else 0) | (ELRC_BIT if elrc else 0)
@@ -111,8 +117,7 @@ def is_respected(embedded: int, sidecar: int, rules: ScanRules) -> bool:
 
 def _differs(row: GateRow, stamp: Stamp, rules: ScanRules) -> Gate:
     """Tell a file that must be opened from a row that needs no more than a look."""
-    mtime_ns, size, inode = row[:3]
-    if (mtime_ns, size) != stamp[:2] or (inode != stamp[2] and inode and stamp[2]):
+    if not is_same_stamp(row[:3], stamp):
         return Gate.CHANGED
     enriched, reader_version = row[4], row[5]
     if reader_version < rules.reader_version or (rules.enrich and not enriched):

@@ -93,6 +93,14 @@ class Unreadable(NamedTuple):
     text: str
 
 
+class LastSeen(NamedTuple):
+    """How a scan saw a file: what tells a change, the song it was, and how it was read."""
+
+    stamp: tuple[int, int, int]
+    recording: Recording
+    enriched: bool
+
+
 def describe(recording: Recording, *, embedded: int = Embedded.UNKNOWN) -> TagFacts:
     """Give the facts of a recording; refuse one whose names leave no key to find it by."""
     keys = keys_of(recording)

@@ -21,9 +21,12 @@ from lyrsvc.core.resume import Detected, Found
 from lyrsvc.core.settling import Ending, Settled, TargetEnd
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.waiting import LEASE, Moment
+from lyrsvc.core.wish import Wish
+from lyrsvc.services.enqueueing import Terms, enqueue
 from lyrsvc.services.routing import route_of
 from lyrsvc.services.target_leaving import miss_audio
 from lyrsvc.store import (
+    absences,
     claims,
     history,
     lane_attempts,
@@ -72,13 +75,15 @@ class Intent:
 class TargetReport:
     """What became of a target, and which files came and went.
 
-    ``ours`` says whose the deciding sidecar is.
+    ``ours`` says whose the deciding sidecar is. ``asks`` is what its audio has become: lyrics
+    of that song are wanted there from now on.
     """
 
     end: TargetEnd
     files: tuple[OwnFile, ...] = ()
     removed: tuple[Path, ...] = ()
     ours: bool = False
+    asks: Wish | None = None
 
 
 def record_result(
@@ -108,10 +113,13 @@ def settle(
     ending: Ending,
     reports: Sequence[TargetReport],
     moment: Moment,
+    *,
+    terms: Terms | None = None,
 ) -> Settled:
     """Write down what an attempt came to, all or nothing (D).
 
-    The ends of the reports are added to those of the ending.
+    The ends of the reports are added to those of the ending. What reports ask for is
+    placed on the ``terms``.
     """
     now = moment.now
     item = work_items.held(tx, claim)
@@ -134,6 +142,7 @@ def settle(
         work_items.save(tx, item, settled.item, tally, now=now)
         scan_links.follow(tx, settled.item, settled.targets, now=now)
         _remember(tx, item, settled, ending, reports, now)
+        _ask_anew(tx, reports, terms)
     tally.write(tx, now=now)
     return settled
 
@@ -207,6 +216,24 @@ def _bits(paths: Iterable[Path]) -> int:
     for path in paths:
         bits |= scan_links.SIDECAR_BITS.get(path.suffix.lower(), 0)
     return bits
+
+
+def _ask_anew(tx: "Tx", reports: Sequence[TargetReport], terms: Terms | None) -> None:
+    """Let targets whose audio is another song by now leave for the item of that song."""
+    for report in reports:
+        target = targets.get(tx, report.end.target_id)
+        wish, spot = report.asks, report.asks.spot if report.asks else None
+        if terms is None or target is None or wish is None or spot is None:
+            continue
+        if target.source_path != spot.source_path:
+            continue
+        rows = [row["id"] for row in absences.of_target(tx, target.id)]
+        (placed,) = enqueue(tx, [wish], terms)
+        if placed.item_id is None or placed.target_id is None:
+            continue
+        scan_links.tie(tx, rows, placed.target_id)
+        stand = [one for one in targets.of_item(tx, placed.item_id) if one.id == placed.target_id]
+        scan_links.follow(tx, work_items.get(tx, placed.item_id), stand, now=terms.now)
 
 
 def _routed(tx: "Tx", settled: Settled) -> Settled:

@@ -34,6 +34,7 @@ from lyrsvc.core.sidecar import FetchMode, OnDisk
 from lyrsvc.core.waiting import Moment, WaitPolicy
 from lyrsvc.services import attempting
 from lyrsvc.services.attempting import Finding, Intent
+from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.lane_turns import Cancelled
 from lyrsvc.services.leasing import LeaseKeeper
 from lyrsvc.services.listening import Listening, heard_attempts, marker, remembered
@@ -91,6 +92,7 @@ class ItemWorker:
         clock: Clock,
         chance: Random,
         policy: WaitPolicy,
+        terms: Callable[[datetime], Terms],
         on_settled: Callable[[Settled], None] = lambda _settled: None,
     ) -> None:
         self._db = db
@@ -103,6 +105,7 @@ class ItemWorker:
         self._clock = clock
         self._chance = chance
         self._policy = policy
+        self._terms = terms
         self._on_settled = on_settled
 
     def work(self, item: WorkItem, progress: Progress) -> None:
@@ -152,7 +155,7 @@ class ItemWorker:
             spots: list[Spot] = []
             told: list[Told] = []
             for target, root in self._open_targets(item):
-                found = self._desk.look(target, root, resumed=resumed)
+                found = self._desk.look(item, target, root, resumed=resumed)
                 if isinstance(found, Spot) and self._words.respects(found):
                     found = present(target)
                 if isinstance(found, Spot):
@@ -315,11 +318,13 @@ class ItemWorker:
 
     def _settle(self, claim: Claim, ending: Ending, told: Sequence[Told]) -> None:
         reports = [one.report for one in told]
-        settled = self._steady.run(
-            lambda: self._db.write(
-                lambda tx: attempting.settle(tx, claim, ending, reports, self._moment())
-            )
-        )
+
+        def settle(tx: Tx) -> Settled:
+            moment = self._moment()
+            terms = self._terms(moment.now)
+            return attempting.settle(tx, claim, ending, reports, moment, terms=terms)
+
+        settled = self._steady.run(lambda: self._db.write(settle))
         _LOG.info(
             "item settled",
             extra={

@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Final
 
 from lyrsvc import __version__
+from lyrsvc.core import placing
 from lyrsvc.core.errors import FileFault
 from lyrsvc.core.item import Target, TargetOrigin, TargetResult, TargetStatus, WorkItem
 from lyrsvc.core.lrc_output import HeaderFacts
 from lyrsvc.core.result import Accepted
+from lyrsvc.core.scan_decision import Stamp
 from lyrsvc.core.settling import TargetEnd
 from lyrsvc.core.sidecar import (
     Fetch,
     FetchMode,
     Kind,
+    OnDisk,
     Rendered,
     WordTiming,
     content_hash,
@@ -38,6 +41,7 @@ from lyrsvc.files.sidecar_writing import (
 from lyrsvc.files.sidecars import Beside, Ownership
 from lyrsvc.services.attempting import Intent, TargetReport
 from lyrsvc.services.away_roots import AwayRoots
+from lyrsvc.services.same_song import SameSong, SongSight
 from lyrsvc.services.write_refusals import WriteRefusals
 from lyrsvc.store import written_files
 from lyrsvc.store.database import Database
@@ -50,6 +54,9 @@ _RESULTS: Final[Mapping[WriteResult, TargetResult]] = {
     WriteResult.KEPT: TargetResult.KEPT,
 }
 
+UNCLEAR_WAIT: Final = timedelta(minutes=1)
+"""Audio that has changed and cannot be read is perhaps being copied just now."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputStyle:
@@ -60,13 +67,36 @@ class OutputStyle:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
-    """What is about to be written at one target; no files mean that the result does not fit it."""
+class Spot:
+    """An open target, its place, and what stands there.
+
+    ``stamp`` tells how its audio looked when that was the right song.
+    """
 
     target: Target
     place: Place
+    beside: Beside
+    stamp: Stamp | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What is about to be written at a spot; no files mean that the result does not fit it."""
+
+    item: WorkItem
+    spot: Spot
     accepted: Accepted | None
     files: tuple[Rendered, ...] = ()
+
+    @property
+    def target(self) -> Target:
+        """Give the target of the spot."""
+        return self.spot.target
+
+    @property
+    def place(self) -> Place:
+        """Give the place of the spot."""
+        return self.spot.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +109,6 @@ class Told:
     report: TargetReport
     text: str = ""
     held: timedelta | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spot:
-    """An open target, its place, and what stands there."""
-
-    target: Target
-    place: Place
-    beside: Beside
 
 
 def stored_ownership(db: Database) -> Ownership:
@@ -116,14 +137,18 @@ class TargetDesk:
         *,
         style: OutputStyle,
         away: AwayRoots,
+        songs: SameSong | None = None,
         refusals: WriteRefusals | None = None,
     ) -> None:
         self._writer = writer
         self._style = style
         self._away = away
+        self._songs = songs or SameSong()
         self._refusals = refusals or WriteRefusals()
 
-    def look(self, target: Target, root: Path | None, *, resumed: bool = False) -> Spot | Told:
+    def look(
+        self, item: WorkItem, target: Target, root: Path | None, *, resumed: bool = False
+    ) -> Spot | Told:
         """See what stands at a target; an end when nothing can or has to be done for it.
 
         A file of ours may be what an attempt has written before it was cut short; when
@@ -143,7 +168,7 @@ class TargetDesk:
         found = beside.deciding
         halfway = resumed and found is not None and found.ours
         if halfway or should_fetch(beside.state, target.mode) is Fetch.FETCH:
-            return self._spot(target, place, beside)
+            return self._spot(item, target, place, beside)
         normal = target.mode is FetchMode.NORMAL
         result = TargetResult.PRESENT if normal else TargetResult.KEPT
         end = _end(target, TargetStatus.DONE, result, found.kind if found else None)
@@ -159,7 +184,7 @@ class TargetDesk:
                 translation_language=self._style.translation_language,
                 word_timing=self._style.word_timing,
             )
-        return Plan(target=spot.target, place=spot.place, accepted=accepted, files=files)
+        return Plan(item=item, spot=spot, accepted=accepted, files=files)
 
     def intents(self, spot: Spot, plan: Plan) -> list[Intent]:
         """List the files that may be written, so that they are known as ours after a crash."""
@@ -179,6 +204,9 @@ class TargetDesk:
             return Told(TargetReport(end=end))
         if _is_gone(target.source_path):  # renamed while the lanes were asked, or away
             return self._missed(target, plan.place.root)
+        song = self._songs.look(plan.item, target, plan.place.root, known=plan.spot.stamp)
+        if (told := _held_back(plan.item, plan.spot, song)) is not None:
+            return told
         try:
             report = self._writer.write(
                 plan.place, plan.files, quality=accepted.quality, mode=target.mode
@@ -195,13 +223,17 @@ class TargetDesk:
             return Told(TargetReport(end=replace(end, gone_from=target.source_path)))
         return Told(TargetReport(end=_still_open(target)), held=wait)
 
-    def _spot(self, target: Target, place: Place, beside: Beside) -> Spot | Told:
-        """Find out before anybody is asked that nothing could be written there."""
+    def _spot(self, item: WorkItem, target: Target, place: Place, beside: Beside) -> Spot | Told:
+        """Find out before anybody is asked that nothing could or should be written there."""
+        song = self._songs.look(item, target, place.root)
+        spot = Spot(target=target, place=place, beside=beside, stamp=song.stamp)
+        if (told := _held_back(item, spot, song)) is not None:
+            return told
         try:
             refuse_read_only(place)
         except FileFault as fault:
             return self._refused(target, place, fault)
-        return Spot(target=target, place=place, beside=beside)
+        return spot
 
     def _refused(self, target: Target, place: Place, fault: FileFault) -> Told:
         self._refusals.warn(place.root or place.directory, place.directory, fault)
@@ -285,6 +317,20 @@ def _end(
     target: Target, status: TargetStatus, result: TargetResult, kind: Kind | None = None
 ) -> TargetEnd:
     return TargetEnd(target_id=target.id, status=status, result=result, kind=kind, mode=target.mode)
+
+
+def _held_back(item: WorkItem, spot: Spot, song: SongSight) -> Told | None:
+    """Leave audio alone that is no longer the song of its item: its own words are wanted there."""
+    if song.is_unclear:
+        return Told(TargetReport(end=_still_open(spot.target)), held=UNCLEAR_WAIT)
+    if song.becomes is None:
+        return None
+    wish = placing.changed(item, spot.target, song.becomes, has_sidecar=_has_words(spot.beside))
+    return Told(TargetReport(end=_still_open(spot.target), asks=wish))
+
+
+def _has_words(beside: Beside) -> bool:
+    return beside.state is not OnDisk.NOTHING
 
 
 def _still_open(target: Target) -> TargetEnd:

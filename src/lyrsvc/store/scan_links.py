@@ -83,6 +83,16 @@ def note_sidecar(tx: "Tx", target_id: int, beside: Beside, tally: Tally, *, now:
         )
 
 
+def tie(tx: "Tx", row_ids: Iterable[int], target_id: int) -> None:
+    """Tie inventory rows to another target."""
+    for row_id in row_ids:
+        tx.run(
+            "UPDATE scan_results SET target_id = :target WHERE id = :id AND target_id IS NULL",
+            id=row_id,
+            target=target_id,
+        )
+
+
 def standing(item: WorkItem, target: Target) -> Status:
     """Give the status of the inventory row of a target."""
     return _standing(item, target)[0]

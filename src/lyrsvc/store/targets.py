@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.item import OwnTags, Target, TargetOrigin, TargetResult, TargetStatus, TargetTrait
 from lyrsvc.core.ptext import from_ptext, path_hash, to_ptext
+from lyrsvc.core.scan_facts import LastSeen, stored_recording
 from lyrsvc.core.sidecar import FetchMode, Kind
 from lyrsvc.store.moments import from_db, to_db
 from lyrsvc.store.value_lists import questions
@@ -69,19 +70,28 @@ def of_item(tx: "Tx", item_id: int) -> list[Target]:
 def with_tags(tx: "Tx", item_id: int) -> list[Target]:
     """Give the targets of one item, by id, each with the tags of its own file.
 
-    Of several files with one stem the first name in byte order counts.
+    Of several files with one stem the first name in byte order counts; how a target was
+    seen is always told of the file it is for.
     """
     rows = tx.all(
         """
-        SELECT t.id, s.album, s.album_artist, s.isrc, s.mbid, s.low_confidence
+        SELECT s.*
           FROM work_targets t CROSS JOIN scan_results s
          WHERE t.item_id = :item AND s.target_id = t.id
          ORDER BY t.id, s.name DESC
         """,
         item=item_id,
     )
-    tags = {row["id"]: _tags(row) for row in rows}
-    return [replace(target, tags=tags.get(target.id)) for target in of_item(tx, item_id)]
+    tags = {row["target_id"]: _tags(row) for row in rows}
+    seen = {(row["target_id"], row["name"]): row for row in rows}
+    return [
+        replace(
+            target,
+            tags=tags.get(target.id),
+            seen=_seen(seen.get((target.id, to_ptext(os.path.basename(target.source_path))))),  # noqa: PTH119
+        )
+        for target in of_item(tx, item_id)
+    ]
 
 
 def exists(tx: "Tx", target_id: int) -> bool:
@@ -242,6 +252,13 @@ def _tags(row: "Row") -> OwnTags:
         mbid=row["mbid"],
         low_confidence=bool(row["low_confidence"]),
     )
+
+
+def _seen(row: "Row | None") -> LastSeen | None:
+    if row is None:
+        return None
+    stamp = row["mtime_ns"], row["size"], row["inode"]
+    return LastSeen(stamp, stored_recording(row), bool(row["enriched"]))
 
 
 def _row(target: Target) -> "Row":
