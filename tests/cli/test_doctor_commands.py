@@ -270,7 +270,8 @@ def test_a_database_that_cannot_be_used_is_told(filled, harm):
     else:
         changes = {
             "newer": "UPDATE schema_migrations SET version = version + 998",
-            "older": "UPDATE schema_migrations SET version = version - 1",
+            "older": "DELETE FROM schema_migrations "
+            "WHERE version = (SELECT max(version) FROM schema_migrations)",
             "changed": "UPDATE schema_migrations SET sha256 = 'another'",
         }
         with Database.open(filled.database, create=False, clock=FakeClock()) as db:
