@@ -59,7 +59,7 @@ def test_both_forms_serve_and_end_politely(tmp_path, environ, words, number):
 def test_a_hang_up_opens_the_log_file_anew(tmp_path, environ):
     file, moved = tmp_path / "logs" / "l.log", tmp_path / "logs" / "rotated"
     with Served(tmp_path, {**environ, "LYRSVC_LOG_FILE": str(file)}) as served:
-        process = int((tmp_path / "state" / "x.db.lock").read_text())
+        process = int((tmp_path / "state" / "x.db.lock").read_text().split()[0])
         for _ in range(2):
             file.rename(moved)
             os.kill(process, signal.SIGHUP)
@@ -78,7 +78,9 @@ def test_without_a_log_file_a_hang_up_is_a_polite_end_unless_it_is_ignored(
     try:
         with Served(tmp_path, environ) as served:
             if ignored:
-                os.kill(int((tmp_path / "state" / "x.db.lock").read_text()), signal.SIGHUP)
+                os.kill(
+                    int((tmp_path / "state" / "x.db.lock").read_text().split()[0]), signal.SIGHUP
+                )
                 assert served.get("/healthz")[0] == 200
             assert served.stop(signal.SIGTERM if ignored else signal.SIGHUP) == 0
     finally:
