@@ -7,7 +7,7 @@ from typing import Any, Final
 from lyrsvc.core.cleaning import clean, is_instrumental_text
 from lyrsvc.core.content import is_instrumental_claim
 from lyrsvc.core.lrc import read_lrc, split_lines, without_stamps
-from lyrsvc.core.lyric_lines import is_instrumental_mark, is_tag, is_text_bearing
+from lyrsvc.core.lyric_lines import is_tag, is_text_bearing
 from lyrsvc.core.lyrics import Candidate, Cue, Matched
 from lyrsvc.core.verdict import Verdict
 from lyrsvc.providers.answers import as_flag, as_ms, as_text
@@ -103,5 +103,4 @@ def _untimed_words(text: str) -> str:
     is_other = text.lstrip().startswith(_OTHER_FORMATS)
     if is_other or any(_ODD_STAMP.match(line) or "-->" in line for line in lines):
         return ""
-    kept = (line for line in lines if is_instrumental_mark(line) or not is_tag(line))
-    return "\n".join(map(without_stamps, kept))
+    return "\n".join(without_stamps(line) for line in lines if not is_tag(line))
