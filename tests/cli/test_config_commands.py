@@ -348,6 +348,9 @@ def test_only_a_list_takes_several_words(shell: Shell):
     [
         ("api.cooldown= 7 ", "api.cooldown=7"),
         ("logging.level=WARNING", "logging.level=warn"),
+        ("output.dir=my lyrics", "output.dir=my lyrics"),
+        ("server.web_ui_enabled=yes", "server.web_ui_enabled=true"),
+        ("server.allowed_hosts=a.example,b.example", "server.allowed_hosts=a.example, b.example"),
         (
             "providers.lrclib.base_url=https://bob:s3cretpw@mirror.example",
             "providers.lrclib.base_url=https://[REDACTED]@mirror.example",
@@ -367,3 +370,8 @@ def test_an_empty_list_can_be_saved_and_what_is_not_there_is_not_removed(shell: 
     assert shell.run("config", "unset", "realign.identity_keys").out == (
         "realign.identity_keys was not in the file\n"
     )
+
+
+def test_a_relative_path_is_saved_as_it_was_typed(shell: Shell):
+    assert shell.run("config", "set", "output.dir", " my lyrics ").out == "output.dir=my lyrics\n"
+    assert tomllib.loads(shell.config.read_text())["output"]["dir"] == "my lyrics"

@@ -109,15 +109,10 @@ def _pairs(call: Call) -> Iterator[tuple[str, str]]:
 
 
 def _save(call: Call, texts: dict[str, str | None]) -> int:
-    from lyrsvc.settings.reference import shown
     from lyrsvc.settings.saving import save
 
     registry = call.loaded.registry
-    values = {path: _understood(call, path, text) for path, text in texts.items()}
-    changes = {
-        path: None if value is None else registry.by_path[path].setting.to_toml(value)
-        for path, value in values.items()
-    }
+    changes = {path: _as_written(call, path, text) for path, text in texts.items()}
     saved = save(call.loaded.inputs, changes, clock=call.world.clock)
     for path, old, new in saved.changes:
         call.audit("setting.changed", setting=path, old=old, new=new)
@@ -126,10 +121,10 @@ def _save(call: Call, texts: dict[str, str | None]) -> int:
             call.note(f"{registry.by_path[path].key} is saved, but {winner} wins")
     changed = {change.path for change in saved.changes}
     lines = [
-        f"{path}={shown(registry.by_path[path], value)}"
-        if value is not None
+        f"{path}={_told(call, path, written)}"
+        if written is not None
         else f"{path} {'removed' if path in changed else 'was not in the file'}"
-        for path, value in values.items()
+        for path, written in changes.items()
     ]
     fields = {"saved": [change.path for change in saved.changes], "path": str(saved.path)}
     call.print_result(fields, "\n".join(lines))
@@ -138,8 +133,19 @@ def _save(call: Call, texts: dict[str, str | None]) -> int:
     return 0
 
 
-def _understood(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401 - any value
-    """Give the value that a text stands for; None where the setting is to leave the file."""
+def _told(call: Call, path: str, written: Any) -> str:  # noqa: ANN401 - any TOML value
+    """Write for people what was saved: a relative name stays one, a password is hidden."""
+    from lyrsvc.settings.addresses import without_user_info
+    from lyrsvc.settings.reference import shown
+
+    if isinstance(written, str):
+        return without_user_info(written)
+    entry = call.loaded.registry.by_path[path]
+    return shown(entry, entry.setting.from_toml(written, _place(call)))
+
+
+def _as_written(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401 - any TOML value
+    """Give a text as it is written to the file; None where the setting is to leave it."""
     entry = call.loaded.registry.by_path[path]
     if entry.setting.secret:
         remedy = "lyrsvc secrets set provider_token, or webhook_api_key"
@@ -151,13 +157,17 @@ def _understood(call: Call, path: str, text: str | None) -> Any:  # noqa: ANN401
     if text is None or not text.strip():
         return None
     if entry.setting.is_list and text.strip() == "[]":
-        return entry.setting.blank
-    directory = call.loaded.config_path.parent if call.loaded.config_path else None
-    place = Place(directory or call.world.working_directory, home_of(call.loaded.environ))
+        return []
     try:
-        return entry.setting.from_text(text, place)
+        return entry.setting.as_written(text, _place(call))
     except ValueError as wish:
         raise ConfigError([f'{path}: must be {wish}, not "{text}"']) from wish
+
+
+def _place(call: Call) -> Place:
+    """Give where relative names of the file start."""
+    directory = call.loaded.config_path.parent if call.loaded.config_path else None
+    return Place(directory or call.world.working_directory, home_of(call.loaded.environ))
 
 
 def _stored(call: Call) -> frozenset[str]:
