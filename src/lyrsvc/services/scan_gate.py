@@ -34,9 +34,9 @@ from lyrsvc.store.database import Database
 if TYPE_CHECKING:
     from lyrsvc.store.database import Tx
 
-DIRECTORIES: Final = 64
-FILES: Final = 2000
-"""So much is compared at once."""
+DIRECTORIES: Final = 16
+FILES: Final = 256
+"""So much is compared at once: enough for one read to be worth it, little to be held."""
 
 _BARE: Final = Sidecars()
 _NO_ROW: Final[GateRow] = ()

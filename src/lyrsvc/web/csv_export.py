@@ -18,17 +18,14 @@ _FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r")
 Cell = str | int | None
 
 
-def csv_reply(
-    columns: Sequence[str], pieces: Iterator[Sequence[Sequence[Cell]]], *, filename: str
-) -> Reply:
-    """Give the answer that streams all rows.
+def csv_reply(columns: Sequence[str], pieces: Iterator[str], *, filename: str) -> Reply:
+    """Give the answer that streams all lines.
 
     The first piece is read here, so that a database that cannot be read is still told.
     """
-    first = next(pieces, ())
-    lines = chain([_MARK + _lines([columns])], map(_lines, chain([first], pieces)))
+    head = _MARK + csv_lines([columns]) + next(pieces, "")
     return Reply(
-        pieces=(piece.encode() for piece in lines),
+        pieces=(piece.encode() for piece in chain([head], pieces)),
         content_type=CSV_TYPE,
         headers={"Content-Disposition": f'attachment; filename="{filename}"'},
     )
@@ -43,7 +40,8 @@ def neutral(cell: Cell) -> str | int:
     return cell
 
 
-def _lines(rows: Iterable[Sequence[Cell]]) -> str:
+def csv_lines(rows: Iterable[Sequence[Cell]]) -> str:
+    """Write rows as lines, each row at once: of many, only their text is held."""
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\r\n").writerows(
         [neutral(cell) for cell in row] for row in rows

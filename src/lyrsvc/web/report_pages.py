@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from lyrsvc.store.reporting import TOTAL
+from lyrsvc.web.csv_export import Cell
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import PAGE
 from lyrsvc.web.list_filters import filters_of
@@ -14,7 +15,7 @@ from lyrsvc.web.problems import Problem
 from lyrsvc.web.rendering import show
 from lyrsvc.web.replies import Reply
 from lyrsvc.web.report_api import ReportPage, answer_report
-from lyrsvc.web.report_views import BY_KEY, REPORTS, Cell, Report, ReportQuery
+from lyrsvc.web.report_views import BY_KEY, REPORTS, Report, ReportQuery
 from lyrsvc.web.route import Room, page
 
 HOME: Final = "/reports"

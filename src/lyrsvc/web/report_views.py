@@ -19,6 +19,7 @@ from lyrsvc.store.instrumentals import (
     instrumentals_page,
 )
 from lyrsvc.store.reporting import failure_analysis, provider_effectiveness, queue_summary
+from lyrsvc.web.csv_export import Cell, csv_lines
 from lyrsvc.web.shapes import (
     Instant,
     Library,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from lyrsvc.serving import Service
     from lyrsvc.store.transaction import Tx
 
-Cell = str | int | None
 Row = tuple[Cell, ...]
 
 PIECE: Final = 2000
@@ -91,11 +91,12 @@ class FailuresQuery(ReportQuery):
 
 
 Q = TypeVar("Q", bound=ReportQuery)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Generic[Q]):
-    """One report: ``page`` gives some rows and the total, ``pieces`` all rows bit by bit."""
+    """One report: ``page`` gives some rows and the total, ``pieces`` all as lines of CSV."""
 
     key: str
     title: str
@@ -106,7 +107,7 @@ class Report(Generic[Q]):
     columns: tuple[str, ...]
     query: type[Q]
     page: "Callable[[Service, Q], tuple[list[Row], int]]"
-    pieces: "Callable[[Service, Q], Iterator[list[Row]]]"
+    pieces: "Callable[[Service, Q], Iterator[str]]"
 
 
 def _short(
@@ -123,10 +124,32 @@ def _short(
         start = (query.page - 1) * query.page_size
         return rows[start : start + query.page_size], len(rows)
 
-    def pieces(service: "Service", query: Q) -> Iterator[list[Row]]:
-        yield read(service, query)
+    def pieces(service: "Service", query: Q) -> Iterator[str]:
+        yield csv_lines(read(service, query))
 
     return page, pieces
+
+
+def _in_pieces(
+    service: "Service",
+    read: "Callable[[Tx, T | None], Iterator[T]]",
+    row_of: Callable[[T], Row],
+) -> Iterator[str]:
+    """Read piece after piece behind the last one; ``read`` begins behind what it is given."""
+    last: T | None = None
+    count = PIECE
+
+    def rows(found: Iterator[T]) -> Iterator[Row]:
+        nonlocal last, count
+        for last in found:
+            count += 1
+            yield row_of(last)
+
+    while count == PIECE:
+        count = 0
+        with service.db.read() as tx:
+            lines = csv_lines(rows(read(tx, last)))
+        yield lines
 
 
 def _summary(tx: "Tx", service: "Service", query: SummaryQuery) -> list[Row]:  # noqa: ARG001
@@ -166,15 +189,13 @@ def _outcomes_page(service: "Service", query: OutcomesQuery) -> tuple[list[Row],
     return [_outcome_row(one) for one in found.rows], found.total
 
 
-def _outcome_pieces(service: "Service", query: OutcomesQuery) -> Iterator[list[Row]]:
-    which, last = _outcomes(query), None
-    while True:
-        with service.db.read() as tx:
-            found = list(recent_outcomes(tx, which, limit=PIECE, after=last))
-        yield [_outcome_row(one) for one in found]
-        if len(found) < PIECE:
-            return
-        last = found[-1]
+def _outcome_pieces(service: "Service", query: OutcomesQuery) -> Iterator[str]:
+    which = _outcomes(query)
+    return _in_pieces(
+        service,
+        lambda tx, last: recent_outcomes(tx, which, limit=PIECE, after=last),
+        _outcome_row,
+    )
 
 
 def _outcome_row(one: Completion) -> Row:
@@ -193,15 +214,13 @@ def _instrumentals_page(service: "Service", query: InstrumentalsQuery) -> tuple[
     return [_file_row(one) for one in found.rows], found.total
 
 
-def _instrumental_pieces(service: "Service", query: InstrumentalsQuery) -> Iterator[list[Row]]:
-    which, last = _instrumentals(query), None
-    while True:
-        with service.db.read() as tx:
-            found = list(instrumental_inventory(tx, which, limit=PIECE, after=last))
-        yield [_file_row(one) for one in found]
-        if len(found) < PIECE:
-            return
-        last = found[-1]
+def _instrumental_pieces(service: "Service", query: InstrumentalsQuery) -> Iterator[str]:
+    which = _instrumentals(query)
+    return _in_pieces(
+        service,
+        lambda tx, last: instrumental_inventory(tx, which, limit=PIECE, after=last),
+        _file_row,
+    )
 
 
 def _file_row(one: InstrumentalFile) -> Row:
