@@ -452,6 +452,14 @@ def test_the_lane_only_reads_names_itself_and_needs_no_token(context):
     assert not lane.needs_token
 
 
+@pytest.mark.parametrize("written", ["", "/", "/api", "/api/"])
+def test_the_address_may_name_the_site_or_its_api(context, written):
+    song = Song(title="Song", artist="Band", lines=("a b", "c d"))
+    asked = Recording(title=song.title, artist=song.artist, duration_ms=40_000)
+    with StandIn([song]) as upstream:
+        assert Lrclib(base_url=f"{upstream.url}{written}").lookup(asked, context(asked))[0].cues
+
+
 def test_a_probe_is_one_cheap_request(wire):
     lane = Lrclib(base_url=f"http://127.0.0.1:{wire.server.port}")
     wire.answers("error_404_not_found.json", "throttled_429.json")

@@ -13,8 +13,9 @@ from lyrsvc.providers.asking import search_title, whole_seconds
 from lyrsvc.providers.catalogue import Harvest
 from lyrsvc.providers.dump_normaliser import normalise
 
-GET: Final = "/api/get"
-SEARCH: Final = "/api/search"
+API: Final = "/api"
+GET: Final = f"{API}/get"
+SEARCH: Final = f"{API}/search"
 LONGEST_S: Final = 3600
 """The server refuses a longer duration."""
 
@@ -22,14 +23,17 @@ Question = tuple[str, Mapping[str, str]]
 
 
 class Lrclib:
-    """A ladder of at most four questions, from the most exact to the widest."""
+    """A ladder of at most four questions, from the most exact to the widest.
+
+    ``base_url`` may end in ``/api``, as the catalogue's own pages write it.
+    """
 
     name = "lrclib"
     local = False
     needs_token = False
 
     def __init__(self, *, base_url: str) -> None:
-        self._base_url = base_url.rstrip("/")
+        self._base_url = base_url.rstrip("/").removesuffix(API)
 
     def lookup(self, recording: Recording, ctx: LaneContext) -> Sequence[Candidate]:
         """Climb until a candidate is accepted with its timing, or the ladder ends.
