@@ -227,11 +227,19 @@ def test_a_wrong_line_is_a_usage_error_that_repeats_no_key(shell: Shell, words):
 
 def test_a_static_key_is_not_revoked_but_its_place_is_named(shell: Shell):
     create(shell)
-    shell.environ["LYRSVC_WEBHOOK_API_KEY"] = "a-static-key-of-mine"
-    done = shell.run("keys", "revoke", "a-static-key-of-mine")
+    config = shell.home / "lyrsvc.toml"
+    config.write_text('[server]\nwebhook_api_keys = ["a-static-key-of-mine"]\n')
+    config.chmod(0o600)
+    done = shell.run("keys", "revoke", "a-static-key-of-mine", "--config", str(config))
     assert done.code == 1
-    assert "server.webhook_api_keys" in done.err
+    assert "static, from server.webhook_api_keys; remove it there" in done.err
     assert "a-static-key-of-mine" not in done.err
+
+    shell.environ["LYRSVC_WEBHOOK_API_KEY"] = "another-static-key"
+    done = shell.run("keys", "revoke", "another-static-key")
+    assert done.code == 1
+    assert "static, from LYRSVC_WEBHOOK_API_KEY; remove it there" in done.err
+    assert "another-static-key" not in done.err
 
 
 def test_revoking_makes_no_database(shell: Shell):

@@ -83,14 +83,14 @@ def _hand_over(call: Call, made: "CreatedKey") -> None:
 
 
 def _keyring(call: Call, db: "Database") -> "Keyring":
-    from lyrsvc.services.keyring import Keyring
+    from lyrsvc.services.keyring import Keyring, choose_static
 
-    return Keyring(
-        db,
-        clock=call.world.clock,
-        static_keys=call.settings.server.webhook_api_keys,
-        static_source="server.webhook_api_keys",
+    keys, source = choose_static(
+        call.settings.server.webhook_api_keys,
+        call.loaded.source("server.webhook_api_keys"),
+        lambda: None,  # a managed key is looked after without the master key
     )
+    return Keyring(db, clock=call.world.clock, static_keys=keys, static_source=source)
 
 
 def _checked(name: str) -> str:

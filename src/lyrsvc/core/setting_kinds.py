@@ -253,7 +253,7 @@ class Url(Setting[str]):
         url = text.strip().rstrip("/")
         match = re.fullmatch(self.FORM, url, re.IGNORECASE)
         if match is None or not 0 < int(match[4] or 1) <= _MOST_PORT or not _fits(match[2]):
-            raise ValueError("an http or https URL with a host")
+            raise ValueError("an http or https URL with a host and without ? or #")
         return url
 
 
