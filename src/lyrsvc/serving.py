@@ -67,7 +67,7 @@ class Surroundings:
     """What the process hands to the service.
 
     ``stop`` ends every wait; ``redactor`` is told each secret, so that no log line shows
-    it; ``log_memory`` holds the latest lines, ``scan_mode`` is that of scheduled scans.
+    it; ``log_memory`` holds the latest lines, ``scan_mode`` is how far scheduled scans may go.
     """
 
     clock: Clock

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from lyrsvc.services.announced_scans import AnnouncedScans
 from lyrsvc.services.enqueueing import Terms
 from lyrsvc.services.library_lock import LibraryBusy
 from lyrsvc.services.scanning import OnRenamed, OnScanned, Scanner
-from lyrsvc.services.scheduler import ScanAll, Scheduler, WindowMemory, scan_each
+from lyrsvc.services.scheduler import LookAgain, ScanAll, Scheduler, WindowMemory, scan_each
 from lyrsvc.services.task_board import Record
 from lyrsvc.services.watched_roots import WatchedRoots
 from lyrsvc.services.watcher import Watcher, WatchPace
@@ -105,7 +105,7 @@ def build(
 ) -> Survey:
     """Wire scanner, scheduler and, when it is switched on, the watcher.
 
-    Rounds of the schedule run as the task ``scan``, in ``mode``.
+    Rounds of the schedule run as the task ``scan``, now and then in ``mode``.
     """
     scanner = runtime.build_scanner(
         settings,
@@ -122,8 +122,16 @@ def build(
         with db.read() as tx:
             return libraries.all_libraries(tx)
 
+    rest = timedelta(hours=settings.api.miss_backoff_base_hours)
+    again = LookAgain(mode, rest=rest, clock=clock)
+
     def scan(library: Library, started_by: str) -> object:
-        return scanner.scan(library, started_by=started_by, mode=mode, wait_s=_PATIENCE_S)
+        return again.scan(
+            library,
+            lambda mode: scanner.scan(
+                library, started_by=started_by, mode=mode, wait_s=_PATIENCE_S
+            ),
+        )
 
     def scan_below(started_by: str, library: Library, directory: Path) -> bool:
         try:

@@ -292,3 +292,22 @@ def test_scheduled_scans_look_again_when_the_service_was_started_so(tmp_path, fl
 
         wait_until(modes, "a scan has begun")
         assert modes() == [mode]
+
+
+@pytest.mark.parametrize("flag", ["--upgrade", "--update"])
+def test_scans_in_a_row_do_not_ask_again_and_again(tmp_path, environ, upstream, flag):
+    upstream.set_mode("plain")
+    song(tmp_path / "music" / "one.flac")
+    environ |= {"LYRSVC_SCAN_SCHEDULE": "", "LYRSVC_SCAN_INTERVAL": "1"}
+    with Served(tmp_path, environ) as served:
+        assert served.run("library", "add", str(tmp_path / "music")).returncode == 0
+        wait_until((tmp_path / "music" / "one.txt").exists, "the plain words")
+    asked = len(upstream.requests)
+    with Served(tmp_path, environ, ("serve", flag)) as served:
+        wait_until(lambda: served.log.count("item settled") == 1, "one look again")
+        once = len(upstream.requests)
+        assert once > asked
+        wait_until(lambda: served.log.count("scan ended") >= 4, "more scans")
+        assert served.stop() == 0
+    assert len(upstream.requests) == once
+    assert served.log.count("item settled") == 1

@@ -13,8 +13,10 @@ from fakes import FakeClock
 from lyrsvc.clock import SystemClock
 from lyrsvc.core.errors import Refused, StorageFailed
 from lyrsvc.core.library import Library
+from lyrsvc.core.scan_run import RunState, ScanReport
 from lyrsvc.core.schedule import ScanPlan
-from lyrsvc.services.scheduler import SLICE_S, Scheduler, WindowMemory, scan_each
+from lyrsvc.core.sidecar import FetchMode
+from lyrsvc.services.scheduler import SLICE_S, LookAgain, Scheduler, WindowMemory, scan_each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAILY = ScanPlan(frequency="daily", at="04:00")
@@ -318,6 +320,57 @@ def test_a_busy_library_is_skipped_with_a_warning(clock, caplog):
     assert [(one.levelname, one.library, one.exc_info) for one in caplog.records] == [
         ("WARNING", "l1", None)
     ]
+
+
+class Looks:
+    """Notes in which mode each library is scanned, and ends each scan as told."""
+
+    def __init__(self, clock: FakeClock, mode: FetchMode) -> None:
+        self.again = LookAgain(mode, rest=timedelta(days=7), clock=clock)
+        self.seen: list[tuple[int, FetchMode]] = []
+        self.state = RunState.DONE
+
+    def scan(self, one: Library) -> None:
+        self.again.scan(one, lambda mode: self._note(one, mode))
+
+    def _note(self, one: Library, mode: FetchMode) -> ScanReport:
+        self.seen.append((one.id, mode))
+        return ScanReport(run_id=1, library_id=one.id, library_name=one.name, state=self.state)
+
+
+@pytest.mark.parametrize("mode", [FetchMode.UPGRADE, FetchMode.UPDATE])
+def test_a_flag_counts_in_the_first_scan_of_a_library_and_then_once_a_week(mode):
+    clock = FakeClock(at("2026-03-22 03:00"))
+    looks = Looks(clock, mode)
+    for _ in range(3):
+        looks.scan(library(1))
+        clock.advance(900)
+    looks.scan(library(2))  # it was added meanwhile
+    assert looks.seen == [
+        *((1, each) for each in (mode, FetchMode.NORMAL, FetchMode.NORMAL)),
+        (2, mode),
+    ]
+    clock.moment = at("2026-03-29 02:00")  # the next weekly window, in the week with an hour less
+    looks.scan(library(1))
+    assert looks.seen[-1] == (1, mode)
+
+
+def test_a_flag_that_met_no_library_counts_again_in_the_next_round(clock):
+    looks = Looks(clock, FetchMode.UPGRADE)
+    looks.state = RunState.FAILED
+    looks.scan(library(1))
+    looks.state = RunState.DONE
+    looks.scan(library(1))
+    looks.scan(library(1))
+    assert [mode for _, mode in looks.seen] == ["upgrade", "upgrade", "normal"]
+
+
+def test_a_clock_that_is_set_back_does_not_put_off_a_flag(clock):
+    looks = Looks(clock, FetchMode.UPGRADE)
+    looks.scan(library(1))
+    clock.moment -= timedelta(days=3650)
+    looks.scan(library(1))
+    assert [mode for _, mode in looks.seen] == ["upgrade", "upgrade"]
 
 
 def test_a_stop_ends_a_round_between_two_libraries(clock):

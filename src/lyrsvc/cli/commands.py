@@ -109,6 +109,8 @@ COMMANDS: tuple[Command, ...] = (
         _LOOK_AGAIN[:2],
         carries="serve",
         keeps_identity=True,
+        epilog="--upgrade and --update count in the first scan of each library, then once in "
+        "api.miss_backoff_base_hours, a week by default.",
     ),
     Command(
         "library add",

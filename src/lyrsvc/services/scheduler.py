@@ -8,19 +8,24 @@ does ends the scheduler.
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 from lyrsvc.core.errors import LyrsvcError, Refused
 from lyrsvc.core.library import Library
 from lyrsvc.core.ports import Clock
+from lyrsvc.core.scan_run import RunState, ScanReport
 from lyrsvc.core.schedule import ScanPlan, is_missed, next_window, plan_text, trusted
+from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.services.steadying import PASSING
 
 SLICE_S: Final = 30.0
 """The longest wait before the clock on the wall is looked at again."""
 RETRY_S: Final = 60.0
 """How soon a scan at the start is tried again that could not use the database."""
+
+EARLY: Final = 0.9
+"""The part of a rest after which a flag counts again: a weekly window may come an hour early."""
 
 ScanAll = Callable[[str], object]
 """Scans every library; told why: ``start`` or ``schedule``."""
@@ -164,6 +169,31 @@ class Scheduler:
                 "schedule": plan_text(self._plan),
             },
         )
+
+
+class LookAgain:
+    """How far the rounds go when the service was started with ``--upgrade`` or ``--update``.
+
+    The flag counts in a library's first scan, and then once in ``rest``. Rounds follow each
+    other in minutes, and each would ask the lanes about the same tracks again.
+    """
+
+    def __init__(self, mode: FetchMode, *, rest: timedelta, clock: Clock) -> None:
+        self._mode = mode
+        self._rest = rest * EARLY
+        self._clock = clock
+        self._began: dict[int, datetime] = {}
+
+    def scan(self, library: Library, scan: Callable[[FetchMode], ScanReport]) -> ScanReport:
+        """Scan a library as far as it is time for; one that did not end well does not count."""
+        now = self._clock.now()
+        began = self._began.get(library.id)
+        if began is not None and timedelta() <= now - began < self._rest:
+            return scan(FetchMode.NORMAL)
+        report = scan(self._mode)
+        if report.state is RunState.DONE:
+            self._began[library.id] = now
+        return report
 
 
 def scan_each(
