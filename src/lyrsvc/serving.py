@@ -41,7 +41,7 @@ from lyrsvc.services.listening import LANE as DETECTOR
 from lyrsvc.services.lookup import Lookup
 from lyrsvc.services.parked_check import ParkedCheck
 from lyrsvc.services.pausing import Gate
-from lyrsvc.services.provider_token import ProviderToken, given_by, identity_of
+from lyrsvc.services.provider_token import ProviderToken, given_by, greet, identity_of
 from lyrsvc.services.secret_store import SecretStore
 from lyrsvc.services.steadying import Steady, SteadyMemory
 from lyrsvc.services.stored_words import StoredWords
@@ -273,13 +273,15 @@ def _tokens(
         for listener in on_token:
             listener()
 
-    return ProviderToken(
+    tokens = ProviderToken(
         secrets,
         TokenPace(db, identity=identity, clock=clock, chance=SystemRandom().random),
         given=given_by(settings.api.token, source),
         identity=identity,
         on_token=tell,
     )
+    greet(db, DefaultProv.name, tokens.mark, now=clock.now())
+    return tokens
 
 
 def _bootstrap(settings: Settings, tokens: Tokens, lanes: tuple[Lane, ...]) -> Callable[[], None]:

@@ -129,6 +129,19 @@ def test_a_lane_that_is_closed_is_left_in_peace_until_it_is_reset(open_shop, clo
     assert lanes.reset("lrclib").state == "ready"
 
 
+def test_a_lane_that_is_reset_is_asked_about_the_track_that_waits_for_it(open_shop):
+    provider = Scripted("lrclib", Throttled(retry_after_s=900), Miss())
+    shop = open_shop(provider)
+    shop.enqueue("Lanterns")
+    shop.work()
+    assert (len(provider.asked), shop.item("Lanterns").status) == (1, "pending")
+
+    desk_of(shop).reset("lrclib")
+    shop.work()
+    assert (len(provider.asked), shop.item("Lanterns").status) == (2, "deferred")
+    assert shop.wrong_counts() == {}
+
+
 def test_one_lane_is_tried_out_once_at_a_time_and_not_waited_for_long(open_shop):
     go = threading.Event()
 

@@ -207,6 +207,30 @@ def test_a_refusing_answer_closes_the_lane(bodies, file, cause, rest_s):
         assert run.item(TITLE)["status"] == "pending"
 
 
+@pytest.mark.parametrize(
+    ("file", "given", "is_asked"),
+    [
+        ("I_identity_refused_upgrade.json", {"PROVIDER_TOKEN": "another-one"}, True),
+        ("I_identity_refused_upgrade.json", {}, True),
+        ("I_identity_refused_upgrade.json", {"LYRSVC_API_TOKEN": "operators-own"}, False),
+        ("H_captcha.json", {"PROVIDER_TOKEN": "another-one"}, False),
+    ],
+)
+def test_a_lane_that_refused_a_token_is_asked_at_once_with_another(bodies, file, given, is_asked):
+    bodies.play(file)
+    with bodies.house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.enqueue(TITLE)
+        run.work()
+    assert len(bodies.asked) == 1
+    bodies.play("D1_not_found.json")
+    with bodies.house.running(**given) as run:
+        run.service.obtain_token()
+        run.work()
+        assert (run.lane()["state"] == "ready") is is_asked
+        assert (run.item(TITLE)["status"] == "deferred") is is_asked
+    assert len(bodies.asked) == 1 + is_asked
+
+
 @pytest.mark.spec("P-16")
 @pytest.mark.parametrize(
     "file",

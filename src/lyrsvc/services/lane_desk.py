@@ -17,7 +17,7 @@ from lyrsvc.core.recording import Recording
 from lyrsvc.services.lanes import Lane
 from lyrsvc.services.listening import LANE
 from lyrsvc.services.lookup import NOTHING_TO_ASK
-from lyrsvc.store import lane_attempts, lane_state
+from lyrsvc.store import claims, lane_attempts, lane_state
 from lyrsvc.store.database import Database, Tx, from_db
 from lyrsvc.store.reporting import provider_effectiveness
 
@@ -152,7 +152,7 @@ class LaneDesk:
         if name not in self.names:
             raise _unknown()
         now = self._clock.now()
-        if self._db.write(lambda tx: lane_state.reset(tx, name, now=now)):
+        if self._db.write(lambda tx: open_early(tx, name, now=now)):
             _LOG.info("lane reset", extra={"lane": name})
             self._wake()
         return self.view(name)
@@ -219,6 +219,14 @@ class LaneDesk:
         if name in self._lanes:
             return self._lanes[name].active
         return self._detector is not None and self._detector()
+
+
+def open_early(tx: Tx, name: str, *, now: datetime) -> bool:
+    """Let a closed lane be probed now, by a track that waits for it; False when it is open."""
+    if not lane_state.reset(tx, name, now=now):
+        return False
+    claims.hasten_released(tx, now=now)
+    return True
 
 
 def try_out(

@@ -4,19 +4,28 @@ import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lyrsvc.core.errors import ConfigError, LaneError, Refused, StoreError
 from lyrsvc.providers.tokens import AutomaticToken, OperatorToken, is_placeholder
 from lyrsvc.security.vault import SecretUnreadable
+from lyrsvc.services.lane_desk import open_early
 from lyrsvc.services.lanes import Cancelled
 from lyrsvc.services.lookup import NOTHING_TO_ASK
 from lyrsvc.services.secret_store import PROVIDER_TOKEN, Secret, SecretStore
 from lyrsvc.services.token_pace import TokenPace
+from lyrsvc.store import lane_state, meta
+from lyrsvc.store.database import Database
+
+if TYPE_CHECKING:
+    from lyrsvc.store.transaction import Tx
 
 IDENTITY_DIGITS: Final = 16
 STORE: Final = "the secret store (secrets set provider_token)"
+
+_MARK: Final = "token_mark"
 
 _LOG = logging.getLogger("lyrsvc.token")
 
@@ -52,8 +61,7 @@ def given_by(value: str, source: str) -> Given:
 
 def identity_of(base_url: str, app_id: str) -> str:
     """Give the mark of a client identity: a token belongs to the one it was made for."""
-    text = f"{base_url.rstrip('/')}\n{app_id}"
-    return hashlib.sha256(text.encode()).hexdigest()[:IDENTITY_DIGITS]
+    return _digest(f"{base_url.rstrip('/')}\n{app_id}")
 
 
 def choose(given: Given, stored: Secret | None, identity: str) -> Choice:
@@ -69,6 +77,25 @@ def choose(given: Given, stored: Secret | None, identity: str) -> Choice:
     if stored.identity != identity:
         return Choice(discarded="it was made for another client identity")
     return Choice(value=stored.value)
+
+
+def greet(db: Database, lane: str, mark: str, *, now: datetime) -> None:
+    """Let a lane that refused another token be asked one careful question with this one.
+
+    ``mark`` tells the token of this start from that of the last one. A lane that rests for
+    another reason goes on resting.
+    """
+
+    def compare(tx: "Tx") -> bool:
+        before = meta.read(tx, _MARK)
+        if before == mark:
+            return False
+        meta.write(tx, _MARK, mark, now=now)
+        refused = lane_state.read(tx, lane).cause == "refused"
+        return before is not None and refused and open_early(tx, lane, now=now)
+
+    if db.write(compare):
+        _LOG.info("lane reset; it refused another token", extra={"lane": lane})
 
 
 class ProviderToken:
@@ -105,6 +132,11 @@ class ProviderToken:
     def source(self) -> str:
         """Name the place of the operator's token; empty for an automatic one."""
         return self._tokens.source if isinstance(self._tokens, OperatorToken) else ""
+
+    @property
+    def mark(self) -> str:
+        """Tell the operator's tokens apart; the automatic ones have one mark in common."""
+        return _digest(f"{self._identity}\n{self.current()}") if self.source else self._identity
 
     def current(self) -> str | None:
         """Give the token in use, or None while there is none."""
@@ -164,6 +196,10 @@ class ProviderToken:
             NOTHING_TO_ASK.partition("; ")[2],
             extra={"cause": cause, "retry_s": retry_s},
         )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:IDENTITY_DIGITS]
 
 
 def _operators(value: str, source: str) -> OperatorToken:

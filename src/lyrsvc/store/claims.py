@@ -15,6 +15,7 @@ from lyrsvc.core.item import WAITING, Route, Status, WorkItem
 from lyrsvc.core.releasing import expire
 from lyrsvc.core.waiting import (
     LEASE,
+    LONGEST_RELEASE,
     TIER,
     WaitPolicy,
     highest_legal_key,
@@ -100,6 +101,22 @@ def promote(tx: "Tx", *, now: datetime, chance: Random, limit: int = PROMOTED_AT
     )
     tally.write(tx, now=now)
     return len(rows)
+
+
+def hasten_released(tx: "Tx", *, now: datetime) -> int:
+    """Let items that were given back while nobody could be asked be due now; give how many."""
+    return tx.run(
+        """
+        UPDATE work_items SET due_at = :now
+         WHERE id IN (SELECT id FROM work_items
+                       WHERE ready_key IS NULL AND status IN ('pending', 'failed', 'deferred')
+                         AND due_at > :now AND due_at <= :latest AND status = 'pending'
+                       ORDER BY due_at, id LIMIT :limit)
+        """,
+        now=to_db(now),
+        latest=to_db(now + LONGEST_RELEASE * 2),
+        limit=PROMOTED_AT_ONCE,
+    )
 
 
 def next_due_at(tx: "Tx") -> datetime | None:
