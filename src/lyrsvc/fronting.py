@@ -110,6 +110,7 @@ def build(base: Runtime, parts: Workings) -> Front:
                 expected=lambda: _takes_webhooks(parts.access.keyring),
                 last=lambda: last.at if (last := parts.webhooks.last) else None,
             ),
+            rules.check_webhook_paths(lambda: parts.webhooks.missed),
             rules.check_certificate(_expiry_of(certificates), clock=clock),
             rules.check_clock(clock),
             rules.check_worker(lambda: worker.pause),

@@ -214,6 +214,7 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
             sub_scan=survey.scan_soon,
             ring=lambda: follow.renamer.wake(),
             heard=webhooks.note,
+            missed=webhooks.note_missed,
         ),
     )
     follow = following.build(

@@ -234,6 +234,14 @@ def test_a_webhook_that_could_have_come_and_never_did(clock):
     assert found(rules.check_webhook(lambda: True, clock.now)) == []
 
 
+def test_an_import_whose_files_are_nowhere_here():
+    (entry,) = rules.check_webhook_paths(lambda: "/music/a.flac")()
+    assert (entry.code, entry.level) == ("webhook_paths", "warning")
+    assert "/music/a.flac" in entry.detail
+    assert "server.path_mappings" in entry.remedy
+    assert found(rules.check_webhook_paths(lambda: "")) == []
+
+
 @pytest.mark.parametrize(("days", "level"), [(15, None), (13, "warning"), (-1, "error")])
 def test_a_certificate_that_ends_soon(clock, days, level):
     check = rules.check_certificate(lambda: clock.now() + timedelta(days=days), clock=clock)
@@ -329,7 +337,7 @@ def test_a_watcher_that_does_not_see_everything():
 
 
 def test_every_code_has_its_place_in_the_list():
-    assert len(set(CODES)) == 17
+    assert len(set(CODES)) == 18
 
 
 @pytest.mark.parametrize("state", ["missing", "empty", "filled"])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import apsw
 import pytest
 
+from builders import minimal_flac
 from lyrsvc.core.errors import StorageFailed, StoreBusy
 from lyrsvc.logs.request_ids import current_request_id
 from lyrsvc.services import intake
@@ -199,3 +200,37 @@ def test_the_last_webhook_is_remembered_across_restarts(tmp_path, clock):
     with house.running() as run:
         last = run.service.webhooks.last
         assert (last.event, last.instance, last.at) == ("Test", "Box", clock.now())
+
+
+def told_paths(run):
+    run.service.health.forget()
+    listed = run.visitor(scope="admin").get("/api/v1/system/health?q=webhook_paths").json["items"]
+    return [entry["detail"] for entry in listed]
+
+
+def test_paths_that_are_in_no_library_are_told_until_some_are_found(tmp_path, clock, caplog):
+    house = House(tmp_path, clock, NOWHERE)
+    with house.running() as run:
+        run.visitor(scope="admin").post("/api/v1/libraries", {"path": str(house.music)})
+    nameless = ALBUM | {"trackFiles": []}
+    lost = ALBUM | {"trackFiles": [{"path": "/music/c\n.flac"}]}
+    minimal_flac(house.music / "a.flac", artist="Quillon Marsh", title="Tidewater")
+    found = ALBUM | {"tracks": [{"title": "Tidewater"}]}
+    found |= {"trackFiles": [{"path": str(house.music / "a.flac")}]}
+
+    with house.running() as run:
+        lidarr = run.visitor(scope="webhook")
+        for event in (nameless, ALBUM, lost, nameless):
+            assert lidarr.post(HOOK, event).json["resolved"]["metadata"] == 2
+        warned = [record for record in caplog.records if "in no library" in record.getMessage()]
+        assert [(one.levelname, one.path) for one in warned] == [("WARNING", "/music/a.flac")]
+        (detail,) = told_paths(run)
+        assert "/music/c\\n.flac" in detail
+
+        assert lidarr.post(HOOK, found).json["resolved"]["path"] == 1
+        assert told_paths(run) == []
+
+
+def test_where_there_is_no_library_no_path_can_be_wrong(run, lidarr):
+    assert lidarr.post(HOOK, ALBUM).json["resolved"]["metadata"] == 2
+    assert told_paths(run) == []

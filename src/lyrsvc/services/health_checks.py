@@ -28,6 +28,7 @@ CODES: Final = (
     "settings_invalid",
     "restart_pending",
     "webhook_never_received",
+    "webhook_paths",
     "tls_expiring",
     "scan_failed",
     "clock_jump",

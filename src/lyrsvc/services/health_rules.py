@@ -172,6 +172,20 @@ def check_webhook(expected: Callable[[], bool], last: Callable[[], datetime | No
     return check
 
 
+def check_webhook_paths(missed: Callable[[], str]) -> Check:
+    """Look whether the files that webhooks speak of are found here."""
+
+    def check() -> Iterator[HealthEntry]:
+        if path := missed():
+            yield warning(
+                "webhook_paths",
+                f"{path} of the last import is in no library; the lyrics went to output.dir",
+                "set server.path_mappings if Lidarr sees other paths; after library add, restart",
+            )
+
+    return check
+
+
 def check_certificate(expires_at: Callable[[], datetime | None], *, clock: Clock) -> Check:
     """Look how long the certificate of the listener is good."""
 

@@ -74,13 +74,15 @@ class Followers:
 
     ``wake`` the worker, ``sub_scan`` a directory with files the inventory does not know,
     ``ring`` for the step that lets sidecars follow renamed files. ``heard`` is told event and
-    sender of every request that was understood.
+    sender of every request that was understood, ``missed`` a path of an import that was found
+    nowhere with all its files, or blank when some were found.
     """
 
     wake: Callable[[], None] = lambda: None
     sub_scan: "Callable[[Library, Path], None]" = lambda _library, _directory: None
     ring: Callable[[], None] = lambda: None
     heard: Callable[[str, str], None] = lambda _event, _instance: None
+    missed: Callable[[str], None] = lambda _path: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +283,9 @@ class Intake:
         ids = {one.item_id for one in outcomes if one.item_id is not None}
         effects = [outcome.effect for outcome in outcomes]
         steps = [outcome.by for outcome in outcomes]
+        if event.files and self._grounds.libraries and any(steps):
+            is_found = any(step not in (None, ResolvedBy.METADATA) for step in steps)
+            self._followers.missed("" if is_found else _shown(event.files[0]))
         answer = {
             "status": "accepted",
             "event": event.name,

@@ -34,6 +34,8 @@ class WebhookMemory:
         self._lock = threading.Lock()
         self._last = self._recall()
         self._stored = self._last
+        self.missed = ""
+        """A path of the latest import, when none of its files was found here."""
 
     @property
     def last(self) -> LastWebhook | None:
@@ -43,6 +45,16 @@ class WebhookMemory:
     def note(self, event: str, instance: str) -> None:
         """Remember an event that came just now."""
         self._last = LastWebhook(at=self._clock.now(), event=event[:64], instance=instance[:200])
+
+    def note_missed(self, path: str) -> None:
+        """Remember a path that was found nowhere; blank when the files of an import are there."""
+        if path and not self.missed:
+            _LOG.warning(
+                "the files of a webhook are in no library; their lyrics go to output.dir; "
+                "see server.path_mappings",
+                extra={"path": path},
+            )
+        self.missed = path
 
     def flush(self) -> None:
         """Write the latest event down; what cannot be written now is tried again."""

@@ -142,6 +142,7 @@ _MENDED_AT: Final[Mapping[str, tuple[str, str]]] = {
     "settings_invalid": _SETTINGS,
     "restart_pending": _SETTINGS,
     "webhook_never_received": ("/settings/keys", "See the keys"),
+    "webhook_paths": ("/settings?tab=advanced", "Open the settings"),
     "scan_failed": _LIBRARIES,
     "worker_paused": _LANES,
     "watcher_degraded": ("/system/logs", "Read the log"),
