@@ -274,6 +274,7 @@ def test_the_request_carries_exactly_the_parameters_of_the_table(wire, asked):
     assert len(wire.server.log) == 2
 
 
+@pytest.mark.parametrize("tagged", [False, True])
 @pytest.mark.parametrize(
     ("artist", "asked_artists"),
     [
@@ -281,14 +282,15 @@ def test_the_request_carries_exactly_the_parameters_of_the_table(wire, asked):
         ("Mara Voss & Odd Parade", ["Mara Voss & Odd Parade", "Mara Voss"]),
         ("Mara Voss feat. Odd Parade", ["Mara Voss feat. Odd Parade", "Mara Voss"]),
         ("Mara Voss (UK)", ["Mara Voss (UK)"]),
+        ("AC/DC", ["AC/DC"]),
     ],
 )
 def test_a_miss_is_asked_again_only_with_the_first_of_several_names(
-    wire, asked, artist, asked_artists
+    wire, asked, artist, asked_artists, tagged
 ):
     wire.serve(LYRICS, "D1_not_found.json")
 
-    error = wire.fault(replace(asked, artist=artist))
+    error = wire.fault(replace(asked, artist=artist, artists=(artist,) if tagged else ()))
 
     assert (type(error), error.reason) == (Miss, "not_found")
     assert [query["q_artist"] for query in wire.queries()] == asked_artists

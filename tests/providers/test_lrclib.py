@@ -316,11 +316,13 @@ def test_names_the_server_turns_into_nothing_are_only_searched_for(wire, asked, 
 
 
 @pytest.mark.spec("P-26")
-def test_searches_use_the_first_of_several_artists_and_the_base_title(wire, asked):
+@pytest.mark.parametrize("tagged", [False, True])
+def test_searches_use_the_first_of_several_artists_and_the_base_title(wire, asked, tagged):
     wire.answers()
     artist = "Mara Voss, Odd Parade, Ferrymen & Nobody"
+    artists = (artist,) if tagged else ()
 
-    wire.fault(replace(asked, artist=artist, title="Weather (feat. X) (Live)"))
+    wire.fault(replace(asked, artist=artist, artists=artists, title="Weather (feat. X) (Live)"))
 
     assert [query.get("artist_name") for _, query in wire.rungs] == [
         artist,

@@ -129,9 +129,13 @@ def primary_artist(recording: Recording) -> str:
 
 
 def credited_names(recording: Recording) -> tuple[str, ...]:
-    """List the credited names of the query artist as spelled, without guests and repeats."""
+    """List the credited names of the query artist as spelled, without guests and repeats.
+
+    Names that tags list stay whole; a single value is no list, but a credit like any other.
+    """
     asked = query_artist(recording)
-    listed = map(without_channel, recording.artists) if asked == track_artist(recording) else ()
+    is_list = len(recording.artists) > 1 and asked == track_artist(recording)
+    listed = map(_without_guests, recording.artists) if is_list else ()
     spelled = [name for name in listed if not is_placeholder(name)] or split_names(asked)
     return tuple({name_form(name): name for name in reversed(spelled)}.values())[::-1]
 
@@ -264,6 +268,11 @@ def _cut(credit: str) -> tuple[str, set[str], list[str]]:
     if words_of(bare).is_blank:  # the whole name stands in brackets, or is a sign
         return credit, set(), guests
     return bare, {alias for alias in aliases - _NO_ALIAS if len(alias) > 1}, guests
+
+
+def _without_guests(name: str) -> str:
+    main, _, _ = _cut(without_channel(name))
+    return main.strip()
 
 
 def _tidy_list(credit: str) -> str:

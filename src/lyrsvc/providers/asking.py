@@ -1,6 +1,6 @@
 """How a recording is named in a question: titles shortened with the artist in mind."""
 
-from lyrsvc.core.credits import query_artist, read_credit
+from lyrsvc.core.credits import name_form, primary_artist, query_artist, read_credit
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.titles import base_title, query_title
 
@@ -15,10 +15,12 @@ def search_title(recording: Recording) -> str:
     return base_title(recording.title, artists=_artist_forms(recording))
 
 
-def has_company(artist: str) -> bool:
-    """Tell whether an artist is more than one credited name."""
+def has_company(recording: Recording) -> bool:
+    """Tell whether the query artist is more than its first credited name: "AC/DC" is not."""
+    artist = query_artist(recording)
     credit = read_credit(artist)
-    return len(credit.names | credit.guests) > 1
+    several = len(credit.names | credit.guests) > 1
+    return several and name_form(primary_artist(recording)) != name_form(artist)
 
 
 def whole_seconds(duration_ms: int | None) -> int | None:

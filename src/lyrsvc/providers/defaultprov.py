@@ -80,7 +80,7 @@ class DefaultProv:
         try:
             return [self._find(calls, recording, artist)]
         except Miss as miss:
-            if not has_company(artist):
+            if not has_company(recording):
                 raise
             return [self._find_alone(calls, recording, miss)]
 
