@@ -413,6 +413,16 @@ def test_an_answer_of_another_shape_is_malformed(wire, asked, body):
     assert isinstance(wire.fault(asked), Malformed)
 
 
+def test_a_404_of_a_server_that_is_no_catalogue_is_no_miss(wire, asked):
+    page = "<html><title>404 Not Found</title></html>"
+    wire.server.expect_request(GET).respond_with_data(page, 404, content_type="text/html")
+
+    error = wire.fault(asked)
+
+    assert (type(error), str(error)) == (Malformed, f"HTTP 404, {len(page)} bytes")
+    assert wire.rungs == RUNGS[:1]
+
+
 @pytest.mark.parametrize("body", [{}, "x", [1], [{}, None]], ids=repr)
 def test_a_search_of_another_shape_is_malformed(wire, asked, body):
     wire.answers("error_404_not_found.json", "error_404_not_found.json", body)

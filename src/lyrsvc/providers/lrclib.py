@@ -68,7 +68,7 @@ class Lrclib:
         reply = ctx.http.get(
             f"{self._base_url}{path}", query, headers={"Accept": "application/json"}
         )
-        if reply.status == 404:
+        if reply.status == 404 and not _is_page(reply):
             return []
         if reply.status != 200:
             raise _refusal(reply)
@@ -103,6 +103,11 @@ def _duration(duration_ms: int | None) -> dict[str, str]:
     """Give the length in whole seconds, unless the server would refuse it."""
     seconds = whole_seconds(duration_ms) or 0
     return {"duration": str(seconds)} if 1 <= seconds <= LONGEST_S else {}
+
+
+def _is_page(reply: Reply) -> bool:
+    """Tell a web page: there is no catalogue at this address, whatever track is asked for."""
+    return reply.body.lstrip().startswith(b"<")
 
 
 def _refusal(reply: Reply) -> LaneError:
