@@ -86,6 +86,8 @@ def _are_equal(one: Title, other: Title) -> bool:
 
 def _are_aliases(one: Title, other: Title) -> bool:
     if same_words(one.core, other.core):
+        if not one.core.scripts:  # signs and numbers are read everywhere: "22 (Over)", "22 (Under)"
+            return False
         extras = [_is_foreign(e, one.core) for e in one.extras]
         extras += [_is_foreign(e, other.core) for e in other.extras]
         return bool(extras) and all(extras) and _same_notes(one.extras, other.extras)
