@@ -10,6 +10,7 @@ import socket
 import time
 from functools import partial
 from http.client import HTTPResponse as PlainResponse
+from http.client import parse_headers
 from typing import TYPE_CHECKING, Any, Final
 
 import urllib3
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 SECONDS_WITHOUT_LIMIT: Final = 30.0
+INTERIM: Final = range(102, 200)
+"""Answers before the answer, such as early hints; 100 is passed over by ``http.client`` itself."""
 
 
 class DeadlinePools(urllib3.PoolManager):
@@ -62,6 +65,14 @@ class _TimedResponse(PlainResponse):
         super().__init__(sock, *args, **options)
         raw = self.fp.detach()
         self.fp = io.BufferedReader(_TimedRaw(raw, sock, deadline))
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Pass over interim answers: taken for the answer, they leave it to the next request."""
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        while status in INTERIM:
+            parse_headers(self.fp)
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+        return version, status, reason
 
 
 class _PlainConnection(HTTPConnection):

@@ -236,6 +236,18 @@ def test_a_closed_port_is_a_network_fault(upstream, raw_server):
     assert (error.reason, str(error)) == ("network", "connection refused")
 
 
+@pytest.mark.parametrize("status", [100, 102, 103])
+def test_answers_before_the_answer_are_passed_over(upstream, raw_server, status):
+    hints = b"HTTP/1.1 %d Wait\r\nLink: </style.css>\r\n\r\n" % status
+
+    reply = upstream.get(
+        raw_server(lambda conn: conn.sendall(hints * 2 + OK + b"Content-Length: 2\r\n\r\n{}"))
+    )
+
+    assert (reply.status, reply.body) == (200, b"{}")
+    assert "link" not in reply.headers
+
+
 def test_the_status_of_an_error_counts_even_when_its_body_is_cut(upstream, raw_server):
     cut = b"HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nContent-Length: 1000\r\n\r\nhalf"
 
