@@ -183,6 +183,14 @@ def test_a_clumsy_matcher_is_not_taken_for_a_decoy(make_lane, titles, answers):
     assert Answer.IDENTITY_REFUSED not in found
 
 
+@pytest.mark.parametrize("titles", [("Aria", "Gigue"), ("Gigue (Live)", "Aria"), ("?", "*")])
+def test_a_medley_that_a_search_finds_twice_is_no_decoy(make_lane, titles):
+    lane = make_lane(Scripted("a", synced("Aria, Gigue & Sarabande", artist="Camerata Nova")))
+    assert [ask(lane, song(title)).answer for title in titles] == [
+        *(Answer.MISMATCH, Answer.MISMATCH)
+    ]
+
+
 def test_a_local_lane_has_no_decoys(make_lane):
     lane = make_lane(Scripted("a", synced("NEON", artist="Someone"), local=True))
     assert [ask(lane, song(title)).answer for title in ("One Song", "Other Words")] == [

@@ -19,7 +19,9 @@ from lyrsvc.core.pacing import LaneState, Standing
 from lyrsvc.core.ports import Clock, Http, LaneContext, Provider
 from lyrsvc.core.recording import Recording
 from lyrsvc.core.title_relations import TitleRelation
+from lyrsvc.core.titles import base_title
 from lyrsvc.core.verdict import Verdict
+from lyrsvc.core.wording import words_of
 from lyrsvc.services.decoys import DecoyMemory
 from lyrsvc.services.lane_turns import (
     Cancelled,
@@ -196,7 +198,8 @@ class Lane:
             return self._attempt(Answer.MISS, reason="no_lyrics")
         verdict, matched = rejected.verdict, rejected.candidate.matched
         answer = Answer.MISS if verdict.reason == PLACEHOLDER else Answer.MISMATCH
-        if len(candidates) == 1 and _is_unrelated(verdict) and not self.provider.local:
+        unrelated = _is_unrelated(verdict) and not _is_find(recording, matched)
+        if len(candidates) == 1 and unrelated and not self.provider.local:
             self._decoys.suspect(matched.ids, recording.title)
         return self._attempt(answer, reason=verdict.reason, verdict=verdict, matched=matched)
 
@@ -310,3 +313,10 @@ class _Own(threading.local):
 def _is_unrelated(verdict: Verdict) -> bool:
     """Tell an answer that has nothing to do with the question, as a decoy has not."""
     return verdict.title in _OTHER_TITLES and verdict.artist in _OTHER_ARTISTS
+
+
+def _is_find(recording: Recording, matched: Matched) -> bool:
+    """Tell what a search may well find, a medley or another's album: it has all words asked for."""
+    asked = words_of(base_title(recording.title)).spelled
+    answered = words_of(" ".join((matched.title, matched.artist, matched.album))).spelled
+    return set(asked) <= set(answered)
