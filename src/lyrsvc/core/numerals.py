@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from typing import Final
+from unicodedata import decimal
 
 PART_WORDS: Final = frozenset(
     {
@@ -68,7 +69,10 @@ def _unify(word: str, *, follows_number: bool) -> str:
 
 
 def _plain(token: str) -> str:
-    return (token.lstrip("0") or "0") if token.isdecimal() else token
+    """Write a number in common digits and without leading zeros: "٠٢" is "2"."""
+    if not token.isdecimal():
+        return token
+    return "".join(str(decimal(digit)) for digit in token).lstrip("0") or "0"
 
 
 def _starts_number(tokens: Sequence[str], index: int) -> bool:

@@ -30,6 +30,7 @@ _REWRITES: Final = (
     ("$", re.compile(rf"(?<={_LETTER})\$+|\$+(?={_LETTER})"), lambda m: "s" * len(m[0])),
     ("+", re.compile(r"(?<=\s)\+(?=\s(?!\d))|(?<!\d\s)(?<=\s)\+(?=\s)"), "and"),
     ("n", re.compile(r"(?<=[\s-])n(?=[\s-])"), "and"),
+    ("°", re.compile(r"(?<![^\W_])n°(?=\s?\d)"), "no."),
     ("w/", re.compile(r"(?<![^\W_])w/\s*"), "with "),
     (
         ".",
