@@ -145,6 +145,19 @@ def test_basic_credentials_never_authorise_a_write_of_the_api(run):
     assert visitor.post("/api/v1/queue/retry", {"all": True}, headers=headers).status == 401
 
 
+def test_the_password_of_a_proxy_is_no_wrong_key_of_somebody_who_looks_at_pages(run, caplog):
+    signed_in, trusted = with_admin(run, peer=STRANGER), run.visitor()
+    trusted.get("/dashboard")
+    proxied = basic("me", "the password of the proxy")
+    for visitor in (signed_in, trusted):
+        assert visitor.get("/api/v1/badges", headers=proxied).status == 200
+    assert not caplog.records  # nothing that fail2ban could take for an intruder
+    assert signed_in.get("/api/v1/badges?apikey=wrong", headers=proxied).status == 401
+    assert signed_in.get("/api/v1/badges", headers={"x-api-key": "wrong"}).status == 401
+    assert run.visitor().get("/api/v1/badges", headers=proxied).status == 401
+    assert len(caplog.records) == 3
+
+
 @pytest.mark.spec("H-24")
 @pytest.mark.seed("S-072")
 def test_neither_loopback_nor_a_session_stands_in_for_the_key_of_the_status(run):

@@ -79,19 +79,32 @@ def _pass_metrics(exchange: "Exchange") -> Identity:
 
 
 def _pass_api(exchange: "Exchange") -> Identity:
-    raw = carried_key(exchange, basic=not exchange.writes)
-    if raw is not None:
-        return _judge_key(exchange, raw, Scope.ADMIN)
-    identity = visitor_of(exchange) if exchange.service.settings.server.web_ui_enabled else None
-    if identity is None or (
-        identity.kind is IdentityKind.TRUSTED and not has_csrf_cookie(exchange)
-    ):
+    """Let a key pass, or somebody who looks at pages.
+
+    Basic credentials come last: a browser also repeats those that a proxy in front asked for.
+    """
+    raw = carried_key(exchange, basic=False)
+    identity = None if raw is not None else _visitor_with_cookie(exchange)
+    if identity is None:
+        raw = raw or carried_key(exchange, basic=not exchange.writes)
+        if raw is not None:
+            return _judge_key(exchange, raw, Scope.ADMIN)
         _note_key(exchange, "failed", reason="missing")
         raise unauthorized()
     exchange.identity = identity
     if exchange.writes:
         check_same_origin(exchange)
         check_csrf(exchange, exchange.header("x-csrf-token"))
+    return identity
+
+
+def _visitor_with_cookie(exchange: "Exchange") -> Identity | None:
+    """Tell who looks at pages; a trusted network alone does not, without having loaded one."""
+    if not exchange.service.settings.server.web_ui_enabled:
+        return None
+    identity = visitor_of(exchange)
+    if identity is TRUSTED and not has_csrf_cookie(exchange):
+        return None
     return identity
 
 
