@@ -331,6 +331,23 @@ def test_a_write_from_our_own_page_passes(run, headers):
     assert visitor.cookies["lyrsvc-theme"] == "dark"
 
 
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("nas.lan:80", "http://nas.lan", 303),
+        ("nas.lan:443", "https://nas.lan", 303),
+        ("[fd00::1]:80", "http://[fd00::1]", 303),
+        ("nas.lan:80", "https://nas.lan", 403),
+        ("nas.lan:8080", "http://nas.lan", 403),
+        ("nas.lan:", "null", 403),
+    ],
+)
+def test_a_proxy_may_write_the_port_that_a_browser_leaves_out(run, host, origin, status):
+    visitor = with_admin(run, host=host)
+    fields = {"theme": "dark", **csrf(visitor)}
+    assert visitor.submit("/theme", fields, headers={"origin": origin}).status == status
+
+
 @pytest.mark.parametrize(("path", "page"), [("/queue", "/queue"), ("/settings/field", "/settings")])
 def test_a_form_that_is_out_of_date_leads_back_to_its_page(run, path, page):
     answer = with_admin(run).submit(path, {"action": "retry"})

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lyrsvc.web.exchange import Exchange
 
 CSRF_LIFE_S: Final = 43200
+_USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 def check_same_origin(exchange: "Exchange") -> None:
@@ -19,7 +20,7 @@ def check_same_origin(exchange: "Exchange") -> None:
     if site:
         fits = site in ("same-origin", "none")
     elif origin := exchange.header("origin").strip() or exchange.header("referer").strip():
-        fits = _authority(origin) in _own_authorities(exchange)
+        fits = not _own_authorities(exchange).isdisjoint(_authorities(origin))
     else:
         fits = True
     if not fits:
@@ -70,10 +71,14 @@ def _own_authorities(exchange: "Exchange") -> set[str]:
     return own - {""}
 
 
-def _authority(address: str) -> str:
-    """Give host and port of an address as a browser writes them; nothing for ``null``."""
+def _authorities(address: str) -> set[str]:
+    """Give host and port of an address, also with the port that a browser leaves out.
+
+    Proxies may write that one. For ``null`` there is nothing.
+    """
     try:
         parts = urlsplit(address)
     except ValueError:
-        return ""
-    return parts.netloc.rpartition("@")[2].lower()
+        return set()
+    authority = parts.netloc.rpartition("@")[2].lower()
+    return {authority, f"{authority}:{_USUAL_PORTS.get(parts.scheme, '')}"}
