@@ -423,6 +423,24 @@ def test_a_track_needs_names(run, body):
     assert run.rows("SELECT id FROM work_items") == []
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        (URL, {"artist": "A"}, "title: is needed"),
+        (URL, {"artist": "", "title": "B"}, "artist: must not be empty"),
+        (URL, {"artist": "A", "title": None}, "title: must be text"),
+        (URL, {"artist": "A", "title": "B", "Album": "C"}, "Album: unknown member"),
+        (URL, {"artist": "A", "title": "B", "x" * 99: 1}, f"{'x' * 64}: unknown member"),
+        (URL, ["A", "B"], "the body must be a JSON object"),
+        (f"{URL}/retry", {"ids": 8}, "ids: must be a list"),
+        (f"{URL}/retry", {"ids": list(range(1, 10_002))}, "ids: must have at most 10000 entries"),
+        (f"{URL}/retry", {"ids": ["8"]}, "ids[0]: must be a whole number"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_said_in_plain_words(run, path, body, detail):
+    assert run.visitor(scope="admin").post(path, body).json["detail"] == detail
+
+
 # Who may
 
 

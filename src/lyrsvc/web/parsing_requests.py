@@ -18,8 +18,15 @@ _WORDED: Final = (
     (re.compile(r"Expected `int.*`, got `.*`"), "must be a whole number"),
     (re.compile(r"Expected `bool.*`, got `.*`"), "must be true or false"),
     (re.compile(r"Expected `str.*` of length <= (\S+)"), r"must have at most \1 characters"),
+    (re.compile(r"Expected `str.*` of length >= 1"), "must not be empty"),
+    (re.compile(r"Expected `str.*`, got `.*`"), "must be text"),
+    (re.compile(r"Expected `array.*` of length <= (\S+)"), r"must have at most \1 entries"),
+    (re.compile(r"Expected `array.*`, got `.*`"), "must be a list"),
+    (re.compile(r"Expected `object.*`, got `.*`"), "must be a JSON object"),
 )
 """What the reader of structures says about values, and what people are told instead."""
+_MEMBER: Final = re.compile(r"Object (missing required|contains unknown) field `(.*)`", re.DOTALL)
+_LONGEST_NAME: Final = 64
 
 
 class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,7 +41,7 @@ def read_query(exchange: Exchange, kind: type) -> Any:  # noqa: ANN401 - the ask
         if name == _CARRIER and name not in names:
             continue
         if name not in names:
-            raise Problem("invalid_request", f"{name[:64]}: unknown parameter")
+            raise Problem("invalid_request", f"{name[:_LONGEST_NAME]}: unknown parameter")
         if not text:
             continue
         if name in lists:
@@ -118,10 +125,13 @@ def _sentence(error: msgspec.ValidationError, kind: type) -> str:
     field = name.partition("[")[0]
     if text.startswith(_NO_CHOICE) and (choices := _choices(kind).get(field)):
         return f"{field}: must be one of {', '.join(choices)}"
+    if found := _MEMBER.fullmatch(text):
+        what = "is needed" if found[1] == "missing required" else "unknown member"
+        return f"{found[2][:_LONGEST_NAME]}: {what}"
     for pattern, words in _WORDED:
         text = pattern.sub(words, text)
     text = text[:1].lower() + text[1:]
-    return f"{name}: {text}" if name else text
+    return f"{name}: {text}" if name else f"the body {text}"
 
 
 @cache
