@@ -332,6 +332,23 @@ def test_a_write_from_our_own_page_passes(run, headers):
 
 
 @pytest.mark.parametrize(
+    ("headers", "names_the_proxy"),
+    [
+        ({"origin": "http://nas.lan"}, True),
+        ({"referer": "http://nas.lan/login"}, True),
+        ({"sec-fetch-site": "cross-site", "origin": "http://nas.lan"}, False),
+    ],
+)
+def test_whoever_is_cut_off_by_a_proxy_that_hides_the_host_is_told_so(
+    run, headers, names_the_proxy
+):
+    visitor = with_admin(run, host="127.0.0.1:3876")
+    answer = visitor.submit("/theme", {"theme": "dark", **csrf(visitor)}, headers=headers)
+    assert (answer.status, "This request does not come from" in answer.text) == (403, True)
+    assert ("a proxy in between does not pass on the Host" in answer.text) == names_the_proxy
+
+
+@pytest.mark.parametrize(
     ("host", "origin", "status"),
     [
         ("nas.lan:80", "http://nas.lan", 303),

@@ -11,20 +11,19 @@ if TYPE_CHECKING:
     from lyrsvc.web.exchange import Exchange
 
 CSRF_LIFE_S: Final = 43200
+_FOREIGN: Final = "this request does not come from one of our pages"
+_OR_PROXY: Final = ", or a proxy in between does not pass on the Host header"
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 def check_same_origin(exchange: "Exchange") -> None:
     """Refuse a write that another site sent the browser to make."""
     site = exchange.header("sec-fetch-site").strip().lower()
-    if site:
-        fits = site in ("same-origin", "none")
-    elif origin := exchange.header("origin").strip() or exchange.header("referer").strip():
-        fits = not _own_authorities(exchange).isdisjoint(_authorities(origin))
-    else:
-        fits = True
-    if not fits:
-        _refuse(exchange, "cross_origin", "this request does not come from one of our pages")
+    origin = exchange.header("origin").strip() or exchange.header("referer").strip()
+    if site and site not in ("same-origin", "none"):
+        _refuse(exchange, "cross_origin", _FOREIGN)
+    if not site and origin and _own_authorities(exchange).isdisjoint(_authorities(origin)):
+        _refuse(exchange, "cross_origin", _FOREIGN + _OR_PROXY)
 
 
 def check_csrf(exchange: "Exchange", sent: str) -> None:
