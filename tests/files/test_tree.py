@@ -78,11 +78,20 @@ def test_a_hundred_levels_are_the_default(tmp_path):
 
 def test_hidden_and_foreign_names_are_skipped(tmp_path):
     skipped = ("@eaDir", "#recycle", "#snapshot", "$RECYCLE.BIN", "System Volume Information")
+    skipped += ("$Recycle.Bin", "@Recycle", "@Recently-Snapshot")
     grow(tmp_path, "._a.mp3", ".hidden/x.mp3", ".Trash-1000/x.mp3", "lost+found/x.mp3", "ok/x.mp3")
     grow(tmp_path, *(f"{name}/x.mp3" for name in skipped))
     found = listings(tmp_path)
     assert list(found) == [".", "ok"]
     assert found["."].audio == []
+
+
+def test_names_that_begin_with_an_ellipsis_are_music(tmp_path):
+    grow(tmp_path, "..But Seriously/x.mp3", "...Like Clockwork/...Like Clockwork.mp3", "..a.lrc")
+    found = listings(tmp_path)
+    assert list(found) == [".", "...Like Clockwork", "..But Seriously"]
+    assert audio(found["...Like Clockwork"]) == ["...Like Clockwork.mp3"]
+    assert found["."].sidecars == ["..a.lrc"]
 
 
 def test_the_root_may_have_any_name_and_be_a_link(tmp_path):

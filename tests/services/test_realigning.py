@@ -308,6 +308,13 @@ def test_what_is_never_an_orphan(music, name, text):
     assert (report.orphans, music.lines) == (0, [])
 
 
+def test_an_ellipsis_hides_no_orphan(music):
+    music.song("...Like Clockwork/02 ...Like Clockwork.flac", "...Like Clockwork")
+    music.put("...Like Clockwork/...Like Clockwork.lrc")
+    music.realign()
+    assert music.sidecars() == {"...Like Clockwork/02 ...Like Clockwork.lrc"}
+
+
 @pytest.mark.seed("S-041")
 @pytest.mark.spec("P-52")
 @pytest.mark.parametrize("form", ["utf-8-sig", "utf-16", "utf-16-be"])

@@ -91,7 +91,7 @@ def _look(entries: Iterator[os.DirEntry[str]], below: list[str]) -> bool:
     lyrics: list[str] = []
     for entry in entries:
         name = entry.name
-        if name[0] == ".":
+        if name[0] == "." and is_skipped(name):
             continue
         kind = KINDS.get(name[name.rfind(".") :].lower())
         if entry.is_dir(follow_symlinks=False):

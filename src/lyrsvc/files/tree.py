@@ -29,8 +29,10 @@ KINDS: Final = {f".{suffix}": AUDIO for suffix in AUDIO_SUFFIXES} | {
 DEFAULT_DEPTH: Final = 100
 
 _SKIPPED: Final = frozenset(
-    ("@eaDir", "#recycle", "#snapshot", "$RECYCLE.BIN", "System Volume Information", "lost+found")
+    {"@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot"}
+    | {"$recycle.bin", "system volume information", "lost+found"}
 )
+"""Bins, snapshots and thumbnails of systems, in lower case."""
 _TYPE_BITS: Final = 0o170000
 
 
@@ -104,17 +106,20 @@ def list_directory(path: str, depth: int = 0) -> Listing:
 
 
 def is_skipped(name: str) -> bool:
-    """Tell whether a directory of this name is passed by, below a root."""
-    return name[0] == "." or name in _SKIPPED
+    """Tell whether a directory of this name is passed by, below a root.
+
+    One dot hides a name; two or three begin one, as of "...And Justice for All".
+    """
+    return (name[0] == "." and name[:2] != "..") or name.lower() in _SKIPPED
 
 
 def _sort_entry(entry: os.DirEntry[str], listing: Listing) -> None:
     name = entry.name
-    if name[0] == ".":
+    if name[0] == "." and is_skipped(name):
         if is_temp_name(name):
             listing.temp_names.append(name)
     elif entry.is_dir(follow_symlinks=False):
-        if name not in _SKIPPED:
+        if not is_skipped(name):
             listing.subdirectories.append(name)
     else:
         kind = KINDS.get(name[name.rfind(".") :].lower())
