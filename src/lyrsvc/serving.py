@@ -169,7 +169,14 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
         ),
     )
     record = TaskRecord(db, clock=clock)
-    upkeep = Upkeep(db, lookup.lanes, clock=clock, chance=chance, record=record.count)
+    upkeep = Upkeep(
+        db,
+        lookup.lanes,
+        clock=clock,
+        chance=chance,
+        embedded=settings.output.embedded_lyrics,
+        record=record.count,
+    )
     terms = runtime.enqueue_terms(settings, version=lambda: upkeep.provider_set_version)
     survey = surveying.build(
         settings,

@@ -85,7 +85,7 @@ _REOPEN, _SEEK = Decision(Step.REOPEN, _OPEN), Decision(Step.SEEK, _OPEN)
 _NOTHING, _NOTE_MISS = Decision(Step.NOTHING, _LEAVE), Decision(Step.NOTHING, _MISS)
 
 _TABLE: Final[Mapping[Status, tuple[Decision, Decision, Decision, Decision]]] = {
-    #                   scan   --upgrade --update  webhook, search
+    #                   scan   --upgrade --update, words at hand  webhook, search
     Status.PENDING: (_JOIN, _HASTEN, _HASTEN, _BOOST),
     Status.PROCESSING: (_RERUN, _RERUN, _RERUN, _RERUN),
     Status.FAILED: (_JOIN, _JOIN, _JOIN, _BOOST),
@@ -168,6 +168,8 @@ def described(item: WorkItem, recording: Recording) -> WorkItem:
 def _column(wish: Wish) -> _Column:
     if wish.origin.urgent:
         return _Column.URGENT
+    if wish.at_hand:  # nobody need be asked, so no cooldown is to be kept
+        return _Column.UPDATE
     return {
         FetchMode.NORMAL: _Column.SCAN,
         FetchMode.UPGRADE: _Column.UPGRADE,

@@ -55,6 +55,7 @@ class ScanRules:
     reader_version: int
     mode: FetchMode = FetchMode.NORMAL
     respect_embedded: bool = False
+    extract_embedded: bool = False
     detect: bool | None = None
     """The detection decision of a command line, None without one."""
 
@@ -113,6 +114,11 @@ def sidecar_bits(lrc: object, txt: object, elrc: object) -> int:
 def is_respected(embedded: int, sidecar: int, rules: ScanRules) -> bool:
     """Tell whether lyrics in the tags are enough."""
     return rules.respect_embedded and not sidecar & WORDS and embedded in _SHOWN
+
+
+def brings_words(before: int, embedded: int, rules: ScanRules) -> bool:
+    """Tell whether lyrics to be written out have come into the tags since they were last read."""
+    return rules.extract_embedded and embedded in _SHOWN and before not in _SHOWN
 
 
 def _differs(row: GateRow, stamp: Stamp, rules: ScanRules) -> Gate:

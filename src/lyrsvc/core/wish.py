@@ -40,6 +40,7 @@ class Wish:
     the places the queue knows; None is not known. ``priority`` None means that of the
     origin. ``detect`` is the explicit detection decision of a command line. ``names``
     are the match keys of identifying artist and title, where they are known already.
+    ``at_hand`` says that the words came into the file's own tags, to be written out.
     ``by`` is who wishes, for the history; by default the origin.
     """
 
@@ -51,6 +52,7 @@ class Wish:
     detect: bool | None = None
     has_sidecar: bool | None = None
     names: tuple[str, str] | None = None
+    at_hand: bool = False
     by: str = ""
 
     @property

@@ -149,6 +149,26 @@ def follow_provider_set(db: Database, version: int, hand: Hand) -> int:
     return moved
 
 
+def follow_embedded(db: Database, mode: str, hand: Hand) -> int:
+    """Look at tracks without lyrics whose tags hold some, once these are to be written out.
+
+    The mode is remembered only after the last of them. Give how many items it concerned.
+    """
+    with db.read() as tx:
+        if meta.read(tx, meta.EMBEDDED_LYRICS) == mode:
+            return 0
+    moved = last = 0
+    while mode == "extract":
+        with db.read(deadline_s=None) as tx:
+            ids = work_items.with_words_inside(tx, after=last, limit=STEP)
+        if not ids:
+            break
+        moved += recheck_all(db, ids, hand)
+        last = ids[-1]
+    db.write(lambda tx: meta.write(tx, meta.EMBEDDED_LYRICS, mode, now=hand.now))
+    return moved
+
+
 def count_done(tx: "Tx", *, now: datetime) -> int:
     """Count the finished items that would be cleared."""
     return work_items.count_done(tx, until=now)

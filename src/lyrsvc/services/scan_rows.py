@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from lyrsvc.core.keys import KEY_VERSION
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.core.recording import Recording
-from lyrsvc.core.scan_decision import RESPECTED, WORDS, ScanRules, is_respected
+from lyrsvc.core.scan_decision import RESPECTED, WORDS, ScanRules, brings_words, is_respected
 from lyrsvc.core.scan_facts import (
     IDENTITY,
     Embedded,
@@ -70,6 +70,7 @@ def read_change(
     is_news = (
         before is None
         or before["status"] != "done"
+        or _has_new_words(finding, row, rules)
         or any(before[name] != row[name] for name in IDENTITY)
     )
     return _wished(finding, row, lambda: facts.recording, rules, is_news=is_news)
@@ -178,4 +179,10 @@ def _wish(
         detect=rules.detect,
         has_sidecar=has_sidecar,
         names=(row["artist_key"], row["title_key"]),
+        at_hand=not has_sidecar and _has_new_words(finding, row, rules),
     )
+
+
+def _has_new_words(finding: Finding, row: Mapping[str, Any], rules: ScanRules) -> bool:
+    known = Embedded.UNKNOWN if finding.row is None else finding.row["embedded"]
+    return brings_words(known, row["embedded"], rules)

@@ -150,6 +150,7 @@ class Scanner:
             reader_version=READER_VERSION,
             mode=mode,
             respect_embedded=self._setup.embedded_lyrics == "respect",
+            extract_embedded=self._setup.embedded_lyrics == "extract",
             detect=flags.detect_instrumental,
         )
 

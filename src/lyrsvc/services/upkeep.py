@@ -8,7 +8,7 @@ from typing import Final
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.provider_set import provider_set_version
 from lyrsvc.services.lanes import Lane
-from lyrsvc.services.retrying import Hand, follow_provider_set
+from lyrsvc.services.retrying import Hand, follow_embedded, follow_provider_set
 from lyrsvc.services.task_board import Record
 from lyrsvc.store import counts
 from lyrsvc.store.database import Database
@@ -19,9 +19,10 @@ _LOG = logging.getLogger("lyrsvc.upkeep")
 
 
 class Upkeep:
-    """Compares counts with rows, and brings the queue in line with the lanes.
+    """Compares counts with rows, and brings the queue in line with the lanes and the tags.
 
-    What it does by itself runs through ``record``, as the tasks ``counts`` and ``lanes``.
+    ``embedded`` is what is done about lyrics in the tags. What it does by itself runs
+    through ``record`` where it is a task: ``counts`` and ``lanes``.
     """
 
     def __init__(
@@ -31,12 +32,14 @@ class Upkeep:
         *,
         clock: Clock,
         chance: Random,
+        embedded: str = "off",
         record: Record = lambda _name, work: work(),
     ) -> None:
         self._db = db
         self._lanes = tuple(lanes)
         self._clock = clock
         self._chance = chance
+        self._embedded = embedded
         self._record = record
 
     @property
@@ -53,6 +56,7 @@ class Upkeep:
         """Do what a start asks for."""
         self._record("counts", self.check_counts)
         self.greet_lane()
+        self.follow_embedded()
 
     def greet_lane(self) -> None:
         """Do what is due when a lane becomes active."""
@@ -76,10 +80,21 @@ class Upkeep:
         lanes = self.provider_set
         if not lanes:
             return
-        hand = Hand(by=BY, now=self._clock.now(), chance=self._chance)
-        concerned = follow_provider_set(self._db, provider_set_version(lanes), hand)
+        concerned = follow_provider_set(self._db, provider_set_version(lanes), self._hand())
         if concerned:
             _LOG.info(
                 "lanes have changed; tracks without lyrics are looked at again within a day",
                 extra={"items": concerned, "lanes": ",".join(lanes)},
             )
+
+    def follow_embedded(self) -> None:
+        """Have tracks without lyrics looked at whose tags hold some, once they are wanted."""
+        concerned = follow_embedded(self._db, self._embedded, self._hand())
+        if concerned:
+            _LOG.info(
+                "lyrics in the tags are written out from now on; tracks that wait are looked at",
+                extra={"items": concerned},
+            )
+
+    def _hand(self) -> Hand:
+        return Hand(by=BY, now=self._clock.now(), chance=self._chance)

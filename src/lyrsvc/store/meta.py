@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from lyrsvc.store.transaction import Tx
 
 PROVIDER_SET_VERSION: Final = "provider_set_version"
+EMBEDDED_LYRICS: Final = "embedded_lyrics"
+"""What was last done about lyrics in the tags: a value of the setting."""
 
 
 def read(tx: "Tx", name: str) -> str | None:

@@ -219,6 +219,12 @@ def failed_after(
     return [row["id"] for row in rows]
 
 
+def with_words_inside(tx: "Tx", *, after: int, limit: int = CHUNK) -> list[int]:
+    """Give deferred items, and those given up, of files whose tags hold lyrics, by id."""
+    rows = tx.all(_WITH_WORDS_INSIDE, after=after, limit=limit)
+    return [row["id"] for row in rows]
+
+
 def count_again(tx: "Tx", status: Status, *, library_id: int | None = None) -> int:
     """Count the deferred items, or those given up, of all libraries or one."""
     sql = _COUNT_GIVEN_UP if status is Status.DONE else _COUNT_DEFERRED
@@ -235,6 +241,15 @@ _FAILED: Final = """
      WHERE status = 'failed' AND id > :after
        AND (:reason IS NULL OR reason = :reason OR (:reason = 'unknown' AND reason = ''))
      ORDER BY id LIMIT :limit
+"""
+_WITH_WORDS_INSIDE: Final = """
+    SELECT i.id FROM work_items i
+     WHERE i.id > :after
+       AND (i.status = 'deferred' OR (i.status = 'done' AND i.outcome IN ('miss', 'rejected')))
+       AND EXISTS (SELECT 1 FROM work_targets t JOIN scan_results s ON s.target_id = t.id
+                    WHERE t.item_id = i.id AND s.embedded IN (1, 2)
+                      AND s.missing_since_at IS NULL)
+     ORDER BY i.id LIMIT :limit
 """
 # The plus keeps the planner from walking all targets of the library, once per item.
 _GIVEN_UP: Final = """
