@@ -10,6 +10,7 @@ from unicodedata import normalize
 import pytest
 
 from lyrsvc.cli.listing import Form, print_rows
+from lyrsvc.cli.scan_commands import SUMMARY
 from lyrsvc.store.schema_version import newest_version
 from lyrsvc.store.sqlite import SqliteEngine
 from queue_cases import Queue, a_wish
@@ -105,6 +106,65 @@ def test_names_are_cut_before_words_that_mean_something():
     print_rows(out, tuple(row), [row], Form(terminal=True, width=60))
     shown = out.getvalue().splitlines()[1]
     assert re.fullmatch(r"deferred  2026-\d\d-\d\d \d\d:\d\d:06  A+…  rejected_content", shown)
+
+
+def shown(width: int, *rows: dict[str, object]) -> str:
+    out = io.StringIO()
+    print_rows(out, tuple(rows[0]), rows, Form(terminal=True, width=width))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 60, 40, 20])
+def test_where_a_row_is_too_long_it_gets_more_lines_and_no_name_of_a_column_is_cut(width):
+    row = dict.fromkeys(SUMMARY, 0) | {"library": "Music", "seen": 1_234_567}
+    text = shown(width, row)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    assert text.split() == [*SUMMARY, "Music", "1234567", *["0"] * 9]
+
+
+@pytest.mark.parametrize("width", [120, 80, 40, 24])
+def test_what_is_wrong_and_what_helps_is_read_to_its_end_however_narrow(width):
+    finding = {
+        "check": "database",
+        "state": "warn",
+        "detail": "there is none at /home/somebody/.local/share/lyrsvcgo-svc/lyrsvcgo.db",
+        "remedy": "start lyrsvc serve once, or set LYRSVC_DB_PATH to the database it uses",
+    }
+    text = shown(width, finding, {"check": "sqlite", "state": "ok", "detail": "3.45", "remedy": ""})
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in text
+    assert all(lines)  # where nothing is to be done, no line is left empty
+    if width < 120:
+        assert " ".join(finding["remedy"].split()) in " ".join(text.split())
+
+
+def test_a_remedy_stands_in_lines_of_its_own_where_two_columns_would_be_slim():
+    text = shown(60, {"check": "key", "state": "warn", "detail": "d " * 30, "remedy": "r " * 40})
+    first_words = [line.split()[0] for line in text.splitlines()]
+    assert first_words == ["check", "remedy", "key", "d", "r", "r"]
+
+
+def test_an_id_that_is_longer_than_those_before_it_is_shown_whole():
+    rows = [{"id": number, "title": "T" * 70} for number in range(800, 1100)]
+    lines = shown(40, *rows).splitlines()[1:]
+    assert [int(line.split()[0]) for line in lines] == list(range(800, 1100))
+    assert {len(line) for line in lines} == {40}
+
+
+def test_on_a_usual_terminal_names_and_times_of_the_queue_are_readable(shell: Shell, add_items):
+    add_items(1, artist="Nina Simone", title="Feeling Good " * 2)
+    done = shell.run("queue", "list", terminal=True, environ={"COLUMNS": "80", "TZ": "UTC"})
+    assert "…" not in done.out
+    for word in ("due_at", "Nina Simone", "Feeling Good Feeling Good", "Album", ":05:06"):
+        assert word in done.out
+
+
+def test_where_a_backup_lies_is_told_whole(shell: Shell, database):
+    done = shell.run("backup", terminal=True, environ={"COLUMNS": "50"})
+    [archive] = (shell.database.parent / "backups").iterdir()
+    assert str(archive) in "".join(done.out.split())
 
 
 def test_of_two_long_paths_the_names_of_the_files_are_seen():

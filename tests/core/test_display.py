@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lyrsvc.core.display import display_width, escape_controls, fit, fit_end
+from lyrsvc.core.display import display_width, escape_controls, fit, fit_end, wrap
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -109,3 +109,17 @@ def test_an_end_that_fits_is_never_wider_and_is_the_end(text, width):
 def test_of_a_path_the_end_is_kept():
     assert fit_end("/srv/music/Marsh/01 Hello.lrc", 14) == "…/01 Hello.lrc"
     assert fit_end("/音楽/歌.lrc", 8) == "…/歌.lrc"
+
+
+@given(st.text(max_size=80), st.integers(2, 30))
+def test_a_wrapped_text_loses_nothing_but_blanks_and_is_never_too_wide(text, width):
+    lines = wrap(text, width)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(display_width(line) <= width or len(line) == 1 for line in lines)
+
+
+def test_a_text_is_wrapped_between_words_and_a_long_word_anywhere():
+    assert wrap("run: lyrsvc doctor --fix", 12) == ["run: lyrsvc", "doctor --fix"]
+    assert wrap("see /srv/music/Marsh now", 8) == ["see", "/srv/mus", "ic/Marsh", "now"]
+    assert wrap("歌歌歌", 4) == ["歌歌", "歌"]
+    assert wrap("", 4) == [""]

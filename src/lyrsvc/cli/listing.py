@@ -1,18 +1,10 @@
 """Printing rows: a table on a terminal, tab-separated when piped, or one JSON document."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol, TextIO
 
-from lyrsvc.core.display import display_width, escape_controls, fit, fit_end
-
-_SAMPLE = 200
-"""Rows a table looks at to choose its column widths; the rest streams through."""
-_SLIMMEST = 6
-_EXACT = frozenset({"id", "public_id", "status", "reason", "outcome", "action", "method", "check"})
-"""Columns whose words are told apart by their ends, too."""
-_LONGEST_WORD = 20
+from lyrsvc.core.display import escape_controls
 
 Row = Mapping[str, Any]
 
@@ -99,48 +91,11 @@ def _undecodable(text: str) -> bool:
 
 
 def _print_table(out: Out, columns: Sequence[str], rows: Iterable[Row], width: int) -> None:
-    stream: Iterator[list[str]] = (
-        [_cell(row.get(name), local=_is_time(name)) for name in columns] for row in rows
-    )
-    sample = list(islice(stream, _SAMPLE))
-    widths = _widths(columns, sample, width)
-    cuts = [fit_end if _is_path(name) else fit for name in columns]
-    for cells in chain([list(columns)], sample, stream):
-        line = "  ".join(map(_padded, cells, widths, cuts))
-        out.write(fit(line.rstrip(), width) + "\n")
+    from lyrsvc.cli.table import lay_out
 
-
-def _widths(columns: Sequence[str], sample: list[list[str]], width: int) -> list[int]:
-    """Give every column what it needs; when the line is too long, the widest yield first.
-
-    Words of a closed list and times say nothing when cut, so names and paths yield before them.
-    """
-    widths = [
-        max(len(name), *(display_width(cells[at]) for cells in sample)) if sample else len(name)
-        for at, name in enumerate(columns)
-    ]
-    every = range(len(columns))
-    names = [at for at in every if not (_is_exact(columns[at]) and widths[at] <= _LONGEST_WORD)]
-    for yielding in (names, every):
-        while sum(widths) + 2 * (len(widths) - 1) > width and yielding:
-            widest = max(yielding, key=widths.__getitem__)
-            if widths[widest] <= _SLIMMEST:
-                break
-            widths[widest] -= 1
-    return widths
-
-
-def _padded(cell: str, width: int, cut: Callable[[str, int], str]) -> str:
-    text = cut(cell, width)
-    return text + " " * (width - display_width(text))
-
-
-def _is_path(column: str) -> bool:
-    return column.endswith("path") or column == "destination"
-
-
-def _is_exact(column: str) -> bool:
-    return column in _EXACT or _is_time(column)
+    cells = ([_cell(row.get(name), local=_is_time(name)) for name in columns] for row in rows)
+    for text in lay_out(columns, cells, width):
+        out.write(text)
 
 
 def _is_time(column: str) -> bool:

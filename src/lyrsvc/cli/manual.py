@@ -12,8 +12,9 @@ _INTRODUCTION = """# Command line
 
 Generated from the declarations of the commands. Results go to stdout; logs, notes and progress to
 stderr. Listings are a table on a terminal, tab-separated without a header when piped (`--header`
-adds one), and one JSON document with `--json`. Commands that delete or move something never ask:
-without `--yes` they print what would happen.
+adds one), and one JSON document with `--json`. On a narrow terminal a row takes several lines, and
+only names are cut. Commands that delete or move something never ask: without `--yes` they print
+what would happen.
 
 | Exit code | Meaning |
 |---|---|

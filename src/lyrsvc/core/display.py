@@ -64,6 +64,27 @@ def fit_end(text: str, width: int, *, mark: str = ELLIPSIS) -> str:
     return mark + text[start:]
 
 
+def wrap(text: str, width: int) -> list[str]:
+    """Divide a text into lines of at most ``width`` columns, between words where that can be."""
+    if display_width(text) <= width:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if display_width(joined) <= width:
+            lines[-1] = joined
+            continue
+        rest = word
+        if lines[-1]:
+            lines.append("")
+        while display_width(rest) > width:
+            part = fit(rest, width, mark="") or rest[0]
+            lines[-1:] = [part, ""]
+            rest = rest[len(part) :]
+        lines[-1] = rest
+    return lines
+
+
 def _columns(text: str) -> Iterator[tuple[str, int]]:
     before = 0
     for character in text:
