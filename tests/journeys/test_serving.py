@@ -130,6 +130,18 @@ def test_a_log_file_that_cannot_be_made_is_told_of_once(tmp_path, environ):
     assert served.log.count("log file cannot be created") == 1
 
 
+def test_a_command_beside_the_service_leaves_it_the_log_file_without_a_word(tmp_path, environ):
+    environ = {**environ, "LYRSVC_LOG_FILE": str(tmp_path / "l.log")}
+    (tmp_path / "music").mkdir()
+    with Served(tmp_path, environ) as served:
+        added = served.run("library", "add", str(tmp_path / "music"))
+        assert (added.returncode, added.stderr.count("\n")) == (0, 1)
+        assert "event=library.added" in added.stderr
+        other = {**environ, "LYRSVC_DB_PATH": str(tmp_path / "other" / "x.db")}
+        with Served(tmp_path, other) as second:  # two services with one log file are a mistake
+            assert second.log.count("log file is written by another process") == 1
+
+
 def test_too_few_open_files_are_raised_or_refused_with_a_remedy(tmp_path, environ):
     few = ("sh", "-c", 'ulimit -S -n 20; exec "$@"', "sh")
     with Served(tmp_path, environ, below=few) as served:

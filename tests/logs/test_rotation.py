@@ -31,13 +31,14 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 class LogFile:
     """A handler on a file under test, with what it complained about."""
 
-    def __init__(self, path, clock, **plan):
+    def __init__(self, path, clock, *, guest=False, **plan):
         self.complaints = []
         plan = {"max_bytes": 1000, "max_files": 50, "max_age_days": 30, "compress": True} | plan
         self.handler = RotatingFile(
             FilePlan(path=path, **plan),
             clock=clock,
             warn=lambda what, why: self.complaints.append((what, why)),
+            guest=guest,
         )
         self.handler.setFormatter(logging.Formatter("%(message)s"))
         self.path = path
@@ -217,6 +218,27 @@ def test_a_second_writer_passes_its_records_by_and_says_so_once(log_file, clock)
     assert [what for what, _ in second.complaints] == [
         "log file is written by another process; its lines are on stderr only"
     ]
+
+
+def test_a_guest_leaves_the_file_to_its_writer_without_a_word(log_file, clock):
+    first = log_file()
+    guest = log_file(guest=True)
+    guest.write("on stderr")
+    first.write("kept")
+    assert lines_of(first.path) == ["kept"]
+    assert guest.complaints == []
+
+
+def test_a_guest_that_meets_nobody_writes_and_tells_of_a_disk_that_refuses(log_file):
+    guest = log_file(guest=True)
+    guest.write("mine")
+    assert lines_of(guest.path) == ["mine"]
+    guest.handler.reopen()
+    guest.path.unlink()
+    guest.path.mkdir()
+    guest.handler.reopen()
+    guest.write("lost")
+    assert len(guest.complaints) == 1
 
 
 def test_the_second_writer_takes_over_when_the_first_is_gone(log_file, clock):

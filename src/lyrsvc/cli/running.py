@@ -195,7 +195,7 @@ def _tell_oddities(call: Call, voice: Voice) -> None:
 
 def _choose_logs(command: Command, args: parsing.Args, loaded: Loaded, voice: Voice) -> None:
     section = loaded.settings.logging
-    voice.settle_on(section, quiet=args.quiet)
+    voice.settle_on(section, quiet=args.quiet, guest=command.name != "serve")
     if not command.listing or section.file or section.level == "debug":
         voice.set_up()
 

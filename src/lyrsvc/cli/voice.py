@@ -25,7 +25,7 @@ class Voice:
         self._redactor: Redactor | None = None
         self._secrets: list[str] = []
         self._section: Logging | None = None
-        self._quiet = False
+        self._quiet = self._guest = False
         self._logs: Logs | None = None
         self._overhearing: list[logging.Handler] = []
 
@@ -45,10 +45,10 @@ class Voice:
         """Remember secrets that no line may show."""
         self._secrets += secrets
 
-    def settle_on(self, section: "Logging", *, quiet: bool) -> None:
-        """Take note of how to log."""
+    def settle_on(self, section: "Logging", *, quiet: bool, guest: bool) -> None:
+        """Take note of how to log; a guest runs beside the service, which has the log file."""
         self._section = section
-        self._quiet = quiet
+        self._quiet, self._guest = quiet, guest
 
     def set_up(self) -> "Logs | None":
         """Set logging up, once; without a configuration there is none."""
@@ -65,6 +65,7 @@ class Voice:
                     max_files=section.max_files,
                     max_age_days=section.max_age_days,
                     compress=section.compress,
+                    guest=self._guest,
                 ),
                 redactor=self.redactor,
                 stream=self._stream,

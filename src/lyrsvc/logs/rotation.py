@@ -28,16 +28,25 @@ class RotatingFile(logging.Handler):
     """Appends whole lines to a file that only this process writes.
 
     While another process holds the file, records pass by; ``warn(what, why)`` is
-    told once and the lock is tried again from time to time. ``warn`` also hears
-    of a disk that refuses, once for every spell of trouble.
+    told once, unless we are a ``guest`` beside whoever writes it, and the lock is
+    tried again from time to time. ``warn`` also hears of a disk that refuses, once
+    for every spell of trouble.
     """
 
-    def __init__(self, plan: FilePlan, *, clock: Clock, warn: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        plan: FilePlan,
+        *,
+        clock: Clock,
+        warn: Callable[[str, str], None],
+        guest: bool = False,
+    ) -> None:
         super().__init__()
         self._path = Path(os.path.realpath(plan.path))
         self._max_bytes = plan.max_bytes
         self._clock = clock
         self._warn = warn
+        self._guest = guest
         self._tidier = Tidier(replace(plan, path=self._path), clock=clock, warn=warn)
         self._owner = os.getpid()
         self._file: int | None = None
@@ -98,7 +107,8 @@ class RotatingFile(logging.Handler):
         if os.getpid() != self._owner:
             return False  # a forked child: the file is its parent's
         if not self._has_lock():
-            self._report("log file is written by another process", str(self._path))
+            if not self._guest:
+                self._report("log file is written by another process", str(self._path))
             return False
         if self._reopen_wanted:
             self._reopen_wanted = False

@@ -34,7 +34,10 @@ _MEGABYTE: Final = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogConfig:
-    """The ``[logging]`` section as plain values; an empty ``file`` means none."""
+    """The ``[logging]`` section as plain values; an empty ``file`` means none.
+
+    A ``guest`` leaves a file that another process writes to it without a word.
+    """
 
     level: str = "info"
     format: str = "text"
@@ -43,6 +46,7 @@ class LogConfig:
     max_files: int = 5
     max_age_days: int = 30
     compress: bool = True
+    guest: bool = False
 
 
 class Logs:
@@ -176,7 +180,7 @@ def _rotating_file(
         max_age_days=config.max_age_days,
         compress=config.compress,
     )
-    return RotatingFile(plan, clock=clock, warn=warn)
+    return RotatingFile(plan, clock=clock, warn=warn, guest=config.guest)
 
 
 def _warn_on(console: Console, what: str, **fields: str) -> None:
