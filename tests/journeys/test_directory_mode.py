@@ -633,11 +633,15 @@ def test_broken_entries_are_counted_and_the_rest_is_done(shell: Shell, music: Pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else takes root")
-def test_an_unreadable_directory_is_named_and_the_rest_is_done(shell: Shell, music: Path):
+def test_an_unreadable_directory_is_named_and_the_rest_is_done(
+    shell: Shell, stand_in: StandIn, music: Path
+):
     assert shell.run("music").code == 0  # loads whatever nobody else may read
     weir(music / "good" / "x.flac")
     weir(music / "closed" / "y.flac")
-    weir(music / "readonly" / "z.flac")
+    minimal_flac(
+        music / "readonly" / "z.flac", seconds=42, title="Glass Orchard", artist="Mara Voss"
+    )
     (music / "closed").chmod(0o700)
     for place in (music, *list(music.parents)[:-2]):
         place.chmod(place.stat().st_mode | 0o055)
@@ -655,6 +659,8 @@ def test_an_unreadable_directory_is_named_and_the_rest_is_done(shell: Shell, mus
     assert reason(done, music / "readonly" / "z.flac") == "write_denied"
     assert sidecars(music) == {"good/x.lrc"}
     assert "give the service's user write access" in done.err
+    songs = {request.song for request in stand_in.requests}
+    assert "Glass Orchard" not in songs  # nobody is asked for what could not be written
 
 
 def test_a_failed_list_of_paths_can_be_fed_in_again(patient: Shell, stand_in: StandIn, music: Path):

@@ -136,6 +136,19 @@ def test_files_go_to_the_named_directory_which_is_made(shell: Shell):
     assert len(files(shell.home)) == 2
 
 
+@pytest.mark.parametrize(
+    ("place", "why"), [("a file", "file exists"), ("a file/below", "not a directory")]
+)
+def test_where_no_directory_can_be_made_nobody_is_asked(
+    shell: Shell, stand_in: StandIn, place: str, why: str
+):
+    (shell.home / "a file").write_text("")
+    done = shell.run("--provider", "lrclib", "-o", place, SYNCED, GLASS)
+    assert (done.code, states(done)) == (1, ["failed", "failed"])
+    assert f"cannot write {shell.home / place}: {why}" in done.err
+    assert stand_in.requests == ()
+
+
 @pytest.mark.spec("C-23")
 def test_the_output_directory_of_the_service_means_nothing_here(shell: Shell):
     shell.write_config('[output]\ndir = "elsewhere"\n')

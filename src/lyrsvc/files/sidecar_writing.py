@@ -329,15 +329,35 @@ def refuse_read_only(place: Place) -> None:
     """Raise ``FileFault`` where the file system is mounted read-only, so that nothing is tried."""
     if not hasattr(os, "statvfs"):
         return
-    there = place.directory
-    while place.create and not there.exists() and there != there.parent:
-        there = there.parent
     try:
-        flags = os.statvfs(there).f_flag
+        flags = os.statvfs(_standing(place)).f_flag
     except OSError:
         return  # whatever it is, the write will tell
     if flags & os.ST_RDONLY:
-        raise write_fault(OSError(errno.EROFS, os.strerror(errno.EROFS)), place.directory)
+        raise _refusal(errno.EROFS, place)
+
+
+def refuse_unwritable(place: Place) -> None:
+    """Raise ``FileFault`` where we could write nothing, for those who would lose what they got."""
+    refuse_read_only(place)
+    there = _standing(place)
+    if place.create and not there.is_dir():
+        raise _refusal(errno.ENOTDIR, place)
+    as_we_are = os.access in os.supports_effective_ids
+    if there.is_dir() and not os.access(there, os.W_OK | os.X_OK, effective_ids=as_we_are):
+        raise _refusal(errno.EACCES, place)
+
+
+def _standing(place: Place) -> Path:
+    """Give the directory of a place, or what there is of one that would be made."""
+    there = place.directory
+    while place.create and not there.exists() and there != there.parent:
+        there = there.parent
+    return there
+
+
+def _refusal(number: int, place: Place) -> FileFault:
+    return write_fault(OSError(number, os.strerror(number)), place.directory)
 
 
 def _escape(place: Place, why: str) -> FileFault:

@@ -36,7 +36,7 @@ from lyrsvc.files.sidecar_writing import (
     SidecarWriter,
     WriteReport,
     WriteResult,
-    refuse_read_only,
+    refuse_unwritable,
 )
 from lyrsvc.files.sidecars import Beside
 from lyrsvc.files.tags import TagRead, read_tags, to_recording
@@ -184,7 +184,7 @@ class Fetcher:
     def _ask(self, job: Job, recording: Recording) -> Outcome:
         """Look the recording up, unless an equal one was, or nothing could be written."""
         if not self._options.dry_run:
-            refuse_read_only(job.place)
+            refuse_unwritable(job.place)
         known = self._memory.find(recording)
         if known is not None:
             return known
