@@ -349,6 +349,7 @@ def test_the_first_comma_divides_and_quotes_protect(
 @pytest.mark.spec("C-29")
 def test_a_miss_with_more_commas_hints_at_quoting(shell: Shell):
     assert "--artist and --title" in shell.run("beyonce,Me, Myself").err
+    assert "--artist and --title" not in shell.run('"Earth, Wind",September, Again').err
     assert "--artist" not in shell.run("beyonce,Halo").err
 
 

@@ -52,16 +52,17 @@ def read_word(word: str, working_directory: Path) -> Path | Query:
 
 def read_query(text: str) -> Query:
     """Read ``artist,title`` as one CSV record; the first comma divides, quotes protect."""
+    quoted = text.startswith('"')
     try:
         fields = next(csv.reader([text], strict=True), [])
     except csv.Error:
-        fields = text.split(",")
+        fields, quoted = text.split(","), False
     if len(fields) < 2:
         raise ValueError("artist,title needs a comma")
     artist, title = _one_line(fields[0]), _one_line(",".join(fields[1:]))
     if not artist or not title:
         raise ValueError("artist and title must both be there")
-    return Query(artist, title, ambiguous=len(fields) > 2)
+    return Query(artist, title, ambiguous=len(fields) > 2 and not quoted)
 
 
 def read_list(lines: Iterable[str]) -> Iterator[Path | Query | BadLine]:
