@@ -91,3 +91,31 @@ def test_a_database_that_may_not_be_looked_at_is_not_taken_for_a_missing_one(
         f"lyrsvc: cannot look at the database {database}: permission denied; "
         "run this as the user of the service\n"
     )
+
+
+NEVER_RUN = """
+mount -t tmpfs none /var/lib
+mkdir /var/lib/lyrsvcgo-svc
+exec "$@"
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("words", [["config", "set", "api.cooldown", "20"], ["doctor"]])
+def test_before_an_installed_service_has_run_root_is_told_which_files_are_used(
+    tmp_path, words
+) -> None:
+    below = ["unshare", "--mount", "sh", "-ec", NEVER_RUN, "sh"]
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LYRSVC_DOCKER": "false"}
+    done = subprocess.run(
+        [*below, sys.executable, "-m", "lyrsvc", *words],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert (
+        f"the installed service has never run, so {tmp_path}/.local/share/lyrsvcgo-svc/lyrsvcgo.db"
+        " is used; start it first, or set LYRSVC_DB_PATH=/var/lib/lyrsvcgo-svc/lyrsvcgo.db"
+    ) in done.stderr

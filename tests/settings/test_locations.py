@@ -12,6 +12,7 @@ from lyrsvc.settings.locations import (
     database_place,
     home_of,
     in_container,
+    misses_package,
     uses_package_by_itself,
 )
 
@@ -132,6 +133,22 @@ def test_an_installed_service_is_found_by_root_and_its_own_user(user):
 def test_anything_given_or_anybody_else_does_not_use_the_installed_service(circumstances):
     assert not uses_package_by_itself(circumstances)
     assert database_place(circumstances) != Path(PACKAGE_DB)
+
+
+def test_an_installed_service_that_never_ran_is_missed_by_root_alone():
+    state = ("/var/lib/lyrsvcgo-svc",)
+    missed = here({"HOME": "/root"}, user="root", there=state)
+    assert PACKAGE_DB in misses_package(missed)
+    assert database_place(missed) != Path(PACKAGE_DB)
+    for circumstances in (
+        here({"HOME": "/root"}, user="root"),
+        here({"HOME": "/root"}, user="root", there=(*state, PACKAGE_DB)),
+        here({"HOME": "/root"}, user="root", there=state, config="/x.toml"),
+        here({"HOME": "/root", "LYRSVC_DB_PATH": PACKAGE_DB}, user="root", there=state),
+        here({"HOME": "/root", "LYRSVC_DOCKER": "1"}, user="root", there=state),
+        here({"HOME": "/home/me"}, there=state),
+    ):
+        assert misses_package(circumstances) == ""
 
 
 def test_the_flag_wins_over_the_variable_and_relative_names_start_where_we_stand():

@@ -157,6 +157,7 @@ def _call(call: Call, voice: Voice) -> int:
         if not call.command.tolerant:
             fail_on_faults(call.loaded)
         _tell_oddities(call, voice)
+        _tell_place(call, voice)
         return _handler(call.command)(call)
     except (UsageError, BrokenPipeError):
         raise
@@ -188,9 +189,17 @@ def _tell_oddities(call: Call, voice: Voice) -> None:
         return  # they list them themselves
     for warning in call.loaded.warnings:
         voice.warn(warning)
-    here = circumstances(call.loaded.inputs, call.loaded.environ)
-    if call.loaded.source("db.path") == "default" and locations.uses_package_by_itself(here):
-        voice.note(f"using the installed service's database {call.settings.db.path}")
+
+
+def _tell_place(call: Call, voice: Voice) -> None:
+    """Say which files are used where two services could be meant."""
+    if call.command.secluded or call.loaded.source("db.path") != "default":
+        return
+    here, path = circumstances(call.loaded.inputs, call.loaded.environ), call.settings.db.path
+    if locations.uses_package_by_itself(here):
+        voice.note(f"using the installed service's database {path}")
+    elif remedy := locations.misses_package(here):
+        voice.warn(f"the installed service has never run, so {path} is used; {remedy}")
 
 
 def _choose_logs(command: Command, args: parsing.Args, loaded: Loaded, voice: Voice) -> None:

@@ -9,7 +9,8 @@ from lyrsvc.core.setting_kinds import Toggle
 from lyrsvc.settings.environment_sections import Environment
 from lyrsvc.settings.sections import Db
 
-_PACKAGE_DATABASE = Path(brand.PACKAGE_STATE, brand.DATABASE_NAME)
+_PACKAGE_STATE = Path(brand.PACKAGE_STATE)
+_PACKAGE_DATABASE = _PACKAGE_STATE / brand.DATABASE_NAME
 _PACKAGE_CONFIG = Path(brand.PACKAGE_CONFIG)
 _CONTAINER = Path(brand.CONTAINER_DIRECTORY)
 _CONFIG_VARIABLE = Environment.config.env[0]
@@ -92,12 +93,24 @@ def uses_package_by_itself(here: Circumstances) -> bool:
     return not in_container(here) and _uses_package(here)
 
 
+def misses_package(here: Circumstances) -> str:
+    """Tell what to do where a service is installed but its files are not used: it never ran."""
+    if in_container(here) or not _may_use_package(here) or not here.exists(_PACKAGE_STATE):
+        return ""
+    if here.exists(_PACKAGE_DATABASE):
+        return ""
+    return f"start it first, or set {_DATABASE_VARIABLE}={_PACKAGE_DATABASE}"
+
+
 def _uses_package(here: Circumstances) -> bool:
+    return _may_use_package(here) and here.exists(_PACKAGE_DATABASE)
+
+
+def _may_use_package(here: Circumstances) -> bool:
     return (
         _named_database(here) is None
         and not (here.config_flag or here.environ.get(_CONFIG_VARIABLE, "")).strip()
         and here.user in ("root", brand.SERVICE_USER)
-        and here.exists(_PACKAGE_DATABASE)
     )
 
 
