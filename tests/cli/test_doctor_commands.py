@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -345,7 +346,11 @@ def test_the_listener_is_asked_and_a_deaf_one_fails(tmp_path):
         served.environ["LYRSVC_DB_PATH"] = str(tmp_path / "other.db")
         assert (listener()[1], "another database" in listener()[2]) == ("warn", True)
         served.environ |= {"LYRSVC_DB_PATH": own, "LYRSVC_SERVER_ADDR": "127.0.0.1:9"}
+        assert listener()[1:3] == ("ok", f"http://{served.address} answers")
+        process = int((tmp_path / "x.db.lock").read_text().split()[0])
+        os.kill(process, signal.SIGSTOP)
         assert listener()[1] == "fail"
+        os.kill(process, signal.SIGCONT)
         assert served.stop() == 0
         wait_until(lambda: listener()[1] == "warn", "it is not running any more")
 

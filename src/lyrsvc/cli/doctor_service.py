@@ -82,13 +82,13 @@ def examine_detector(call: Call) -> Iterator[Finding]:
 
 def examine_listener(call: Call) -> Iterator[Finding]:
     """Ask the service itself, when one runs on this database."""
-    from lyrsvc.cli.readiness import NotReady, ask_listener
+    from lyrsvc.cli.readiness import NotReady, ask_listener, ask_own
     from lyrsvc.store.serve_lock import is_served
 
     path = call.settings.db.path
     runs = path is not None and is_served(path)
     try:
-        url = ask_listener(call.settings.server)
+        url = ask_own(call.settings) if runs else ask_listener(call.settings.server)
     except NotReady as error:
         if runs:
             yield told("listener", str(error))

@@ -59,19 +59,20 @@ def note_of(server: "Server", *, port: int) -> str:
     return f"{listener_url(server, port=port)} {own_mark()}"
 
 
-def ask_own(settings: "Settings") -> None:
-    """Raise ``NotReady`` unless our own service says it is ready, all within ``WITHIN_S``.
+def ask_own(settings: "Settings") -> str:
+    """Give where our own service says that it is ready, all within ``WITHIN_S``.
 
     Settings that were saved since its start are not in force yet, not even its address: it is
-    asked where it noted that it listens, and only then where the settings say so.
+    asked where it noted that it listens, and only then where the settings say so. Raises
+    ``NotReady``.
     """
     ends_s = time.monotonic() + WITHIN_S
     noted = _noted(settings)
     if noted:
         with contextlib.suppress(NoAnswer):
             _ask_bare(noted, ends_s)
-            return
-    ask_listener(settings.server, ends_s)
+            return noted
+    return ask_listener(settings.server, ends_s)
 
 
 def ask_listener(server: "Server", ends_s: float | None = None) -> str:
