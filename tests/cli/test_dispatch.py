@@ -86,6 +86,24 @@ def test_flags_without_a_word_are_told_that_something_is_missing(shell: Shell, w
     assert "hush" not in done.err
 
 
+@pytest.mark.parametrize("width", [200, 80, 40])
+def test_help_fits_the_terminal(shell: Shell, width: int):
+    for words in ((), ("serve",), ("scan",)):
+        done = shell.run(*words, "--help", terminal=True, environ={"COLUMNS": str(width)})
+        texts = [line for line in done.lines if line.startswith("    ")]
+        assert max(map(len, texts)) <= min(width, 96)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("qeue", 'did you mean the command "queue"?'), ("help", "see: lyrsvc --help")],
+)
+def test_a_word_that_means_nothing_is_told_of_commands(shell: Shell, word: str, hint: str):
+    done = shell.run(word, "list")
+    assert done.code == 2
+    assert done.err.endswith(f"artist,title needs a comma; {hint}\n")
+
+
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["--quiet", "-h"]])
 def test_help_before_a_command_lists_every_command(shell: Shell, words):
     done = shell.run(*words)

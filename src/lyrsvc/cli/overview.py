@@ -15,36 +15,39 @@ _FORMS = """usage: {program} artist,title [flags]
        {program} --serve --listen ADDR
        {program} --version
 """
-_WIDTH = 96
+WIDTH = 96
+"""Lines are no longer than this, however wide a terminal is."""
 _COLUMN = 28
+_NARROW = 60
+"""Below this, texts stand under what they explain, not beside it."""
 
 
-def of_program(group: str) -> str:
+def of_program(group: str, width: int = WIDTH) -> str:
     """List the commands, of one group or all, and the flags that stand everywhere."""
     commands = inside(group) if group else COMMANDS
     lines = [f"{GROUPS[group]}\n"] if group else [_FORMS.format(program=brand.PROGRAM)]
     lines.append("commands:")
     for command in commands:
-        lines += _entry(command.name, command.help)
-    lines += ["", "everywhere:", *_arguments(GLOBAL_ARGUMENTS)]
+        lines += _entry(command.name, command.help, width)
+    lines += ["", "everywhere:", *_arguments(GLOBAL_ARGUMENTS, width)]
     lines += ["", f"More: {brand.PROGRAM} COMMAND --help"]
     return "\n".join(lines) + "\n"
 
 
-def of_command(command: Command, settings: Iterable[Entry]) -> str:
+def of_command(command: Command, settings: Iterable[Entry], width: int = WIDTH) -> str:
     """Explain one command and everything it takes."""
     places = [argument for argument in command.arguments if not argument.is_flag]
     flags = [argument for argument in command.arguments if argument.is_flag]
     words = " ".join(_place_text(place) for place in places)
     usage = f"usage: {brand.PROGRAM} {command.name} {words}".rstrip()
-    lines = [f"{usage} [flags]", "", *textwrap.wrap(command.help, _WIDTH)]
+    lines = [f"{usage} [flags]", "", *textwrap.wrap(command.help, width)]
     carried = setting_flags(command, settings)
     parts = {"words": places, "flags": flags, "settings": carried, "everywhere": GLOBAL_ARGUMENTS}
     for title, arguments in parts.items():
         if arguments:
-            lines += ["", f"{title}:", *_arguments(arguments)]
+            lines += ["", f"{title}:", *_arguments(arguments, width)]
     if command.epilog:
-        lines += ["", *textwrap.wrap(command.epilog, _WIDTH)]
+        lines += ["", *textwrap.wrap(command.epilog, width)]
     return "\n".join(lines) + "\n"
 
 
@@ -61,7 +64,7 @@ def of_mistake(group: str, rest: list[str]) -> str:
     return f"{brand.PROGRAM}: {what}; one of: {words}\n"
 
 
-def _arguments(arguments: Iterable[Argument]) -> list[str]:
+def _arguments(arguments: Iterable[Argument], width: int) -> list[str]:
     lines = []
     for argument in arguments:
         name = ", ".join(argument.shown_names) if argument.is_flag else argument.value_name
@@ -72,16 +75,17 @@ def _arguments(arguments: Iterable[Argument]) -> list[str]:
         text = argument.help
         if argument.default is not None:
             text += f" Default: {argument.default}."
-        lines += _entry(name, text)
+        lines += _entry(name, text, width)
     return lines
 
 
-def _entry(name: str, text: str) -> list[str]:
-    body = textwrap.wrap(text, _WIDTH - _COLUMN) or [""]
-    rest = [" " * _COLUMN + line for line in body[1:]]
-    if len(name) + 3 > _COLUMN:
-        return [f"  {name}", " " * _COLUMN + body[0], *rest]
-    return [f"  {name:<{_COLUMN - 2}}{body[0]}", *rest]
+def _entry(name: str, text: str, width: int) -> list[str]:
+    column = _COLUMN if width >= _NARROW else 4
+    body = textwrap.wrap(text, max(width - column, 1)) or [""]
+    rest = [" " * column + line for line in body[1:]]
+    if len(name) + 3 > column:
+        return [f"  {name}", " " * column + body[0], *rest]
+    return [f"  {name:<{column - 2}}{body[0]}", *rest]
 
 
 def _place_text(place: Argument) -> str:

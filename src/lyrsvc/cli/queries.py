@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lyrsvc import brand
 from lyrsvc.core.errors import UsageError
 from lyrsvc.core.ptext import clean_text
 from lyrsvc.files.tree import AUDIO_SUFFIXES
@@ -44,10 +45,19 @@ def read_word(word: str, working_directory: Path) -> Path | Query:
         return read_query(word)
     except ValueError as why:
         is_list = word and os.path.isfile(path)  # noqa: PTH113 - as above
-        hint = f"; to read songs from it: --from {word}" if is_list else ""
+        hint = f"to read songs from it: --from {word}" if is_list else _meant(word)
         raise UsageError(
-            f'"{word}" is no directory, no audio file and no song: {why}{hint}'
+            f'"{word}" is no directory, no audio file and no song: {why}; {hint}'
         ) from why
+
+
+def _meant(word: str) -> str:
+    """Guess at a command, for those who came for one."""
+    from lyrsvc.cli.commands import TOP_LEVEL
+    from lyrsvc.settings.registry import nearest
+
+    near = nearest(word, TOP_LEVEL)
+    return f'did you mean the command "{near}"?' if near else f"see: {brand.PROGRAM} --help"
 
 
 def read_query(text: str) -> Query:

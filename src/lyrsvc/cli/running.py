@@ -10,7 +10,7 @@ from typing import Any, TextIO, cast
 
 from lyrsvc import brand
 from lyrsvc.cli import parsing
-from lyrsvc.cli.call import Call, World, flush_quietly
+from lyrsvc.cli.call import Call, World, flush_quietly, terminal_width
 from lyrsvc.cli.command import Command
 from lyrsvc.cli.dispatch import Line, divide
 from lyrsvc.cli.flags import every_valued_flag
@@ -118,8 +118,15 @@ def _run(argv: list[str], world: World, voice: Voice) -> int:
 def _explain(command: Command, registry: Registry, world: World) -> int:
     from lyrsvc.cli import overview
 
-    world.stdout.write(overview.of_command(command, registry.entries))
+    width = _width_of_help(world)
+    world.stdout.write(overview.of_command(command, registry.entries, width))
     return 0
+
+
+def _width_of_help(world: World) -> int:
+    from lyrsvc.cli.overview import WIDTH
+
+    return min(WIDTH, terminal_width(world)) if world.stdout.isatty() else WIDTH
 
 
 def _inputs(command: Command, args: parsing.Args, flags: Mapping[str, Any], world: World) -> Inputs:
@@ -222,7 +229,7 @@ def _answer_without_command(line: Line, world: World) -> int:
         world.stdout.write(version_text() + "\n")
         return 0
     if line.asks == "help" or parsing.asks_for_help(line.rest):
-        world.stdout.write(overview.of_program(line.group))
+        world.stdout.write(overview.of_program(line.group, _width_of_help(world)))
         return 0
     world.stderr.write(overview.of_mistake(line.group, line.rest))
     if line.group and (world.working_directory / line.group).is_dir():
