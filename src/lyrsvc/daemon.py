@@ -138,7 +138,8 @@ def _open_entrances(
     )
     if not server.tls.redirect_http:
         return [behind_tls]
-    plain = stack.enter_context(open_listener(split_address(server.tls.redirect_http)))
+    beside = split_address(server.tls.redirect_http)
+    plain = stack.enter_context(open_listener(beside, named="server.tls.redirect_http"))
     tls_port = listening.getsockname()[1]
     door = PlainDoor(app, tls_port=tls_port, base_path=server.base_path)
     return [behind_tls, Entrance(socket=plain, app=door)]
@@ -248,8 +249,8 @@ def supervise(name: str, loop: Callable[[], None], stop: threading.Event) -> Non
             return
 
 
-def open_listener(address: Address) -> socket.socket:
-    """Bind the listen address, or say what is in the way."""
+def open_listener(address: Address, *, named: str = "--listen") -> socket.socket:
+    """Bind an address, or say what is in the way; ``named`` is where another one is chosen."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     everywhere = not address.host
     try:
@@ -267,11 +268,11 @@ def open_listener(address: Address) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise Refused(
                 f"cannot listen on {shown}: already in use; "
-                "choose another --listen or stop the other program"
+                f"choose another {named} or stop the other program"
             ) from error
         # The library adds the address once more, in its own words.
         why = (error.strerror or "unknown error").partition(" (while")[0].lower()
-        raise LyrsvcError(f"cannot listen on {shown}: {why}; choose another --listen") from error
+        raise LyrsvcError(f"cannot listen on {shown}: {why}; choose another {named}") from error
 
 
 def shown_address(listening: socket.socket) -> str:

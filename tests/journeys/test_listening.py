@@ -131,7 +131,8 @@ def test_an_address_that_is_taken_ends_the_start_and_is_named(tmp_path, environ)
         address = f"127.0.0.1:{other.getsockname()[1]}"
         assert address in refusal(tmp_path, environ, "--listen", address)
         plain = {"LYRSVC_TLS_SELF_SIGNED": "true", "LYRSVC_TLS_REDIRECT_HTTP": address}
-        assert address in refusal(tmp_path, environ | plain)
+        told = refusal(tmp_path, environ | plain)
+        assert f"on {address}: already in use; choose another server.tls.redirect_http" in told
 
 
 def test_an_address_of_another_machine_is_told_in_our_own_words(tmp_path, environ):
