@@ -89,6 +89,14 @@ def test_the_commands_of_a_document_do_what_it_says(document, tmp_path):
 
 
 @EVERY
+def test_what_is_not_published_is_installed_from_the_checkout(document):
+    """A name that nobody has registered yet could become a stranger's."""
+    text = "\n".join(block.text for block in document.blocks if block.language in COMMANDS)
+    named = re.findall(r"\bpipx? install\s+(?:-\S+\s+)*['\"]?([^\s'\"]+)", text)
+    assert [name for name in named if not name.startswith(".")] == []
+
+
+@EVERY
 def test_every_fence_says_what_it_holds(document):
     languages = {block.language for block in document.blocks}
 
