@@ -413,16 +413,6 @@ def test_an_answer_of_another_shape_is_malformed(wire, asked, body):
     assert isinstance(wire.fault(asked), Malformed)
 
 
-def test_a_404_of_a_server_that_is_no_catalogue_is_no_miss(wire, asked):
-    page = "<html><title>404 Not Found</title></html>"
-    wire.server.expect_request(GET).respond_with_data(page, 404, content_type="text/html")
-
-    error = wire.fault(asked)
-
-    assert (type(error), str(error)) == (Malformed, f"HTTP 404, {len(page)} bytes")
-    assert wire.rungs == RUNGS[:1]
-
-
 @pytest.mark.parametrize("body", [{}, "x", [1], [{}, None]], ids=repr)
 def test_a_search_of_another_shape_is_malformed(wire, asked, body):
     wire.answers("error_404_not_found.json", "error_404_not_found.json", body)
@@ -480,6 +470,17 @@ def test_a_probe_is_one_cheap_request(wire):
     with pytest.raises(Throttled):
         lane.probe(wire.context())
     assert len(wire.rungs) == 2
+
+
+@pytest.mark.parametrize("body", ["<html>404 Not Found</html>", "404 page not found", "", "[]"])
+def test_a_probe_knows_an_address_without_a_catalogue(wire, asked, body):
+    lane = Lrclib(base_url=f"http://127.0.0.1:{wire.server.port}")
+    wire.server.expect_request(GET).respond_with_data(body, 404)
+    wire.server.expect_request(SEARCH).respond_with_data(body, 404)
+
+    with pytest.raises(Malformed):
+        lane.probe(wire.context())
+    assert isinstance(wire.fault(asked), Miss)  # for a track it is no more than that
 
 
 def test_at_most_fifty_candidates_are_given_and_the_usable_ones_stay(wire, asked):

@@ -58,17 +58,19 @@ class Lrclib:
         raise Miss("no row with words", reason="no_lyrics" if harvest.rows else "not_found")
 
     def probe(self, ctx: LaneContext) -> None:
-        """Ask for a track that does not exist."""
-        self._rows(ctx, GET, {"track_name": "lyrsvc", "artist_name": "lyrsvc"})
+        """Ask for a track that does not exist; only a catalogue says so in its own words."""
+        reply = self._ask(ctx, GET, {"track_name": "lyrsvc", "artist_name": "lyrsvc"})
+        if reply.status not in {200, 404}:
+            raise _refusal(reply)
+        if not isinstance(read_json(reply), dict):
+            raise Malformed(f"{describe(reply)}, unknown shape")
 
     def close(self) -> None:
         """Hold nothing, so let go of nothing."""
 
     def _rows(self, ctx: LaneContext, path: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
-        reply = ctx.http.get(
-            f"{self._base_url}{path}", query, headers={"Accept": "application/json"}
-        )
-        if reply.status == 404 and not _is_page(reply):
+        reply = self._ask(ctx, path, query)
+        if reply.status == 404:
             return []
         if reply.status != 200:
             raise _refusal(reply)
@@ -77,6 +79,11 @@ class Lrclib:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise Malformed(f"{describe(reply)}, unknown shape")
         return rows
+
+    def _ask(self, ctx: LaneContext, path: str, query: Mapping[str, str]) -> Reply:
+        return ctx.http.get(
+            f"{self._base_url}{path}", query, headers={"Accept": "application/json"}
+        )
 
 
 def questions(recording: Recording) -> Iterator[Question]:
@@ -103,11 +110,6 @@ def _duration(duration_ms: int | None) -> dict[str, str]:
     """Give the length in whole seconds, unless the server would refuse it."""
     seconds = whole_seconds(duration_ms) or 0
     return {"duration": str(seconds)} if 1 <= seconds <= LONGEST_S else {}
-
-
-def _is_page(reply: Reply) -> bool:
-    """Tell a web page: there is no catalogue at this address, whatever track is asked for."""
-    return reply.body.lstrip().startswith(b"<")
 
 
 def _refusal(reply: Reply) -> LaneError:
