@@ -208,7 +208,7 @@ def told_paths(run):
     return [entry["detail"] for entry in listed]
 
 
-def test_paths_that_are_in_no_library_are_told_until_some_are_found(tmp_path, clock, caplog):
+def test_paths_that_are_found_in_no_library_are_told_until_some_are_found(tmp_path, clock, caplog):
     house = House(tmp_path, clock, NOWHERE)
     with house.running() as run:
         run.visitor(scope="admin").post("/api/v1/libraries", {"path": str(house.music)})
@@ -222,7 +222,9 @@ def test_paths_that_are_in_no_library_are_told_until_some_are_found(tmp_path, cl
         lidarr = run.visitor(scope="webhook")
         for event in (nameless, ALBUM, lost, nameless):
             assert lidarr.post(HOOK, event).json["resolved"]["metadata"] == 2
-        warned = [record for record in caplog.records if "in no library" in record.getMessage()]
+        warned = [
+            record for record in caplog.records if "found in no library" in record.getMessage()
+        ]
         assert [(one.levelname, one.path) for one in warned] == [("WARNING", "/music/a.flac")]
         (detail,) = told_paths(run)
         assert "/music/c\\n.flac" in detail

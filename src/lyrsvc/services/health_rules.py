@@ -179,7 +179,7 @@ def check_webhook_paths(missed: Callable[[], str]) -> Check:
         if path := missed():
             yield warning(
                 "webhook_paths",
-                f"{path} of the last import is in no library; the lyrics went to output.dir",
+                f"{path} of the last import was found in no library; the lyrics went to output.dir",
                 "set server.path_mappings if Lidarr sees other paths; after library add, restart",
             )
 

@@ -50,7 +50,7 @@ class WebhookMemory:
         """Remember a path that was found nowhere; blank when the files of an import are there."""
         if path and not self.missed:
             _LOG.warning(
-                "the files of a webhook are in no library; their lyrics go to output.dir; "
+                "the files of a webhook were found in no library; their lyrics go to output.dir; "
                 "see server.path_mappings",
                 extra={"path": path},
             )
