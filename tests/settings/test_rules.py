@@ -51,6 +51,16 @@ class TestSchedule:
         loaded = machine.examine(f"[server.scan_schedule]\n{toml}\n")
         assert plan_text(scan_plan(loaded.settings)) == text
 
+    def test_what_a_schedule_without_frequency_ignores_is_warned_about(self, machine):
+        toml = "[server.scan_schedule]\nat = '04:00'\nday = 'friday'\n"
+        assert machine.examine(toml).warnings == tuple(
+            f"server.scan_schedule.{name} is ignored, because "
+            "server.scan_schedule.frequency is not set"
+            for name in ("at", "day")
+        )
+        assert machine.examine(f"{toml}frequency = 'hourly'\n").warnings == ()
+        assert machine.examine("[server.scan_schedule]\nat = ''\n").warnings == ()
+
     def test_the_old_interval_is_warned_about_only_when_somebody_set_it(self, machine):
         assert machine.examine("").warnings == ()
         old = "[server]\nscan_interval_seconds = 900\n"

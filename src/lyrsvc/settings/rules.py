@@ -72,6 +72,15 @@ def _schedule_is_complete(view: View) -> Iterator[Finding]:
         )
 
 
+def _schedule_is_used(view: View) -> Iterator[Finding]:
+    schedule = view.settings.server.scan_schedule
+    for name, value in {"at": schedule.at, "day": schedule.day}.items():
+        if value and not schedule.frequency:
+            path = f"server.scan_schedule.{name}"
+            text = f"{path} is ignored, because server.scan_schedule.frequency is not set"
+            yield warning(path, text)
+
+
 def _deprecated_is_told(view: View) -> Iterator[Finding]:
     for path, instead in view.deprecated.items():
         if view.sources[path] == "default":
@@ -192,6 +201,7 @@ def _secrets_are_private(view: View) -> Iterator[Finding]:
 
 RULES: tuple[Callable[[View], Iterator[Finding]], ...] = (
     _schedule_is_complete,
+    _schedule_is_used,
     _deprecated_is_told,
     _lanes_are_known,
     _dump_is_readable,
