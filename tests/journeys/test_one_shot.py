@@ -452,6 +452,33 @@ def test_a_title_that_says_nothing_is_refused_before_any_request(shell: Shell, s
     assert stand_in.requests == ()
 
 
+@pytest.mark.seed("S-008")
+def test_a_path_at_which_nothing_is_is_no_song(shell: Shell, stand_in: StandIn):
+    gone = str(shell.home / "gone" / "Earth, Wind & Fire")
+    for word in (gone, "./gone/Earth, Wind & Fire", "../Earth, Wind", "~/Earth, Wind"):
+        done = shell.run(word)
+        assert (done.code, done.out) == (2, "")
+        assert f'"{word}" is no directory, no audio file and no song: this is a path' in done.err
+    done = shell.run("--from", "-", stdin=f"{gone}/September.flac\n")
+    assert (done.code, states(done)) == (1, ["failed"])
+    assert "this is a path" in done.out
+    assert stand_in.requests == ()
+
+
+def test_an_artist_written_like_a_path_can_be_asked_for(patient: Shell, stand_in: StandIn):
+    stand_in.set_mode("error500")
+    for words in (["--artist", "/f", "--title", "Slow"], ['"/f",Slow']):
+        done = patient.run(*words)
+        assert (done.code, states(done)) == (1, ["failed"])
+        (name,) = files(patient.home)
+        assert (patient.home / name).read_text() == '"/f",Slow\n'
+        again = patient.run("--from", name)
+        assert (again.code, states(again)) == (1, ["failed"])
+        for name in files(patient.home):
+            (patient.home / name).unlink()
+    assert {call.query["q_artist"] for call in stand_in.calls(LYRICS_PATH)} == {"/f"}
+
+
 # --- lists -----------------------------------------------------------------------------------
 
 LIST = (

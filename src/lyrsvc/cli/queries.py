@@ -61,7 +61,12 @@ def _meant(word: str) -> str:
 
 
 def read_query(text: str) -> Query:
-    """Read ``artist,title`` as one CSV record; the first comma divides, quotes protect."""
+    """Read ``artist,title`` as one CSV record; the first comma divides, quotes protect.
+
+    A path is no song, although names in it may have commas: whatever was there is gone.
+    """
+    if _is_path(text):
+        raise ValueError('this is a path; an artist written so needs quotes: "/artist",title')
     quoted = text.startswith('"')
     try:
         fields = next(csv.reader([text], strict=True), [])
@@ -100,11 +105,15 @@ def is_audio(path: Path) -> bool:
     return path.suffix.lower().lstrip(".") in AUDIO_SUFFIXES and os.path.isfile(path)  # noqa: PTH113 - a name too long is no file
 
 
+def _is_path(text: str) -> bool:
+    return text.startswith(("./", "../", "~/")) or Path(text).is_absolute()
+
+
 def _one_line(text: str) -> str:
     return " ".join(clean_text(text).split())
 
 
 def _quoted(part: str) -> str:
-    if any(sign in part for sign in ',"\r\n') or part.startswith("#"):
+    if any(sign in part for sign in ',"\r\n') or part.startswith("#") or _is_path(part):
         return '"' + part.replace('"', '""') + '"'
     return part
