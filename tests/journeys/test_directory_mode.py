@@ -153,6 +153,16 @@ def test_an_output_directory_is_ignored_with_a_note(shell: Shell, music: Path):
     assert done.err.count("--outdir is ignored") == 1
 
 
+def test_a_directory_without_audio_is_told_of(shell: Shell, music: Path):
+    (music / "empty").mkdir()
+    (music / "empty" / "cover.jpg").write_bytes(b"")
+    weir(music / "album" / "one.flac")
+    done = shell.run("music/empty", "music/album")
+    assert (done.code, sidecars(music)) == (0, {"album/one.lrc"})
+    assert f"lyrsvc: no audio file was found in {music / 'empty'}\n" in done.err
+    assert "album" not in done.err
+
+
 def test_duplicates_are_asked_for_once_and_every_target_is_written(
     shell: Shell, stand_in: StandIn, music: Path
 ):

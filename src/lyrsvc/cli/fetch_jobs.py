@@ -8,6 +8,7 @@ from typing import Final
 
 from lyrsvc.cli.call import Call
 from lyrsvc.cli.queries import BadLine, Query, read_list, read_word
+from lyrsvc.core.display import escape_controls
 from lyrsvc.core.errors import FileFault, LyrsvcError, UsageError
 from lyrsvc.core.isrc import read_isrcs
 from lyrsvc.core.recording import Recording
@@ -100,7 +101,12 @@ def _jobs(call: Call, wanted: list[Wanted], outdir: Path) -> Iterator[Job]:
         if isinstance(one, Recording | Query):
             yield _query_job(one, outdir)
         elif os.path.isdir(one):  # noqa: PTH112 - a name too long is no directory
-            yield from directory_jobs(one, depth=call.settings.scan.depth, tidy=tidy)
+            jobs = directory_jobs(one, depth=call.settings.scan.depth, tidy=tidy)
+            if (first := next(jobs, None)) is None:
+                call.note(f"no audio file was found in {escape_controls(str(one))}")
+            else:
+                yield first
+                yield from jobs
         else:
             yield _file_job(one)
 
