@@ -66,7 +66,11 @@ def test_a_neutral_part_says_nothing_about_the_version(part):
             "Nirvana Cover|Cover Version|Cover of X|Cover by X|Tribute|Parody|In the Style of X|"
             "Made Famous by X|Made Popular by X|Originally Performed by X",
         ),
-        (Kind.PART, "Reprise|Skit|Interlude|Intro|Outro|Prelude|Milo Interlude|Intro to X"),
+        (
+            Kind.PART,
+            "Reprise|Skit|Interlude|Intro|Outro|Prelude|Milo Interlude|Intro to X|"
+            "Commentary|Audio Commentary|Track by Track Commentary|Interview",
+        ),
         (
             Kind.LANGUAGE,
             "Spanish Version|Japanese Ver.|English|En Español|In English|Versión en Español|"
@@ -105,6 +109,7 @@ def test_a_mix_that_something_explains_is_no_remix(part):
         ("Remix", Kind.REMIX, set()),
         ("Reprise", Kind.PART, {"reprise"}),
         ("Milo Interlude", Kind.PART, {"interlude"}),
+        ("Audio Commentary", Kind.PART, {"commentary"}),
         ("Versión en Español", Kind.LANGUAGE, {"spanish"}),
     ],
 )
