@@ -148,6 +148,7 @@ def test_basic_credentials_never_authorise_a_write_of_the_api(run):
 def test_the_password_of_a_proxy_is_no_wrong_key_of_somebody_who_looks_at_pages(run, caplog):
     signed_in, trusted = with_admin(run, peer=STRANGER), run.visitor()
     trusted.get("/dashboard")
+    caplog.clear()
     proxied = basic("me", "the password of the proxy")
     for visitor in (signed_in, trusted):
         assert visitor.get("/api/v1/badges", headers=proxied).status == 200

@@ -58,6 +58,27 @@ def test_setup_is_open_to_anybody_until_there_is_an_admin(run):
     assert set_up(other).status == 404
 
 
+def test_a_stranger_at_the_setup_page_is_warned_of_once_a_minute(run, clock, caplog):
+    def told():
+        lines = [line for line in caplog.records if "set-up page" in line.getMessage()]
+        rows = run.rows("SELECT client FROM audit_log WHERE event = 'setup.opened'")
+        return [(line.levelname, line.client) for line in lines], [row["client"] for row in rows]
+
+    run.visitor().get("/setup")
+    assert told() == ([], [])
+    stranger = run.visitor(peer=STRANGER)
+    for _ in range(5):
+        stranger.get("/setup")
+    assert told() == ([("WARNING", STRANGER)], [STRANGER])
+    clock.advance(61)
+    stranger.get("/setup")
+    assert told() == ([("WARNING", STRANGER)] * 2, [STRANGER] * 2)
+    set_up(stranger)
+    clock.advance(61)
+    stranger.get("/setup")
+    assert told() == ([("WARNING", STRANGER)] * 2, [STRANGER] * 2)
+
+
 @pytest.mark.spec("H-37")
 def test_two_set_ups_at_once_make_one_admin(run):
     visitors = [run.visitor(peer=STRANGER), run.visitor(peer="203.0.113.10")]

@@ -1,6 +1,7 @@
 """The first admin: made on the set-up page, or from the environment before the service listens."""
 
 import logging
+import threading
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,6 +34,12 @@ _TOO_LATE: Final = (
     "LYRSVC_WEBAUTH_ADMIN_USER and LYRSVC_WEBAUTH_ADMIN_PASSWORD are ignored, because there is "
     "an admin already; change a password with: lyrsvc admin set-password"
 )
+
+_STRANGER: Final = (
+    "somebody who is not trusted looks at the set-up page; "
+    "whoever fills it in first becomes the admin"
+)
+_WARNED_EVERY_S: Final = 60.0
 
 _LOG = logging.getLogger("lyrsvc.first_admin")
 
@@ -82,11 +89,23 @@ class FirstAdmin:
         self._passwords = passwords
         self._clock = clock
         self._audit = audit
+        self._lock = threading.Lock()
+        self._warned_s = clock.monotonic() - _WARNED_EVERY_S
 
     def exists(self) -> bool:
         """Tell whether there is an admin."""
         with self._db.read() as tx:
             return accounts.has_admin(tx)
+
+    def note_stranger(self, *, client: str) -> None:
+        """Warn that somebody who is not trusted looks at the set-up page, once a minute at most."""
+        with self._lock:
+            now_s = self._clock.monotonic()
+            if now_s - self._warned_s < _WARNED_EVERY_S:
+                return
+            self._warned_s = now_s
+        _LOG.warning("%s", _STRANGER, extra={"client": client})
+        self._audit.event("setup.opened", actor="anonymous", client=client)
 
     def set_up(self, form: SetupForm, *, client: str) -> Created | Invalid | TooLate | Busy:
         """Make the admin that the set-up page asks for, unless there is one."""

@@ -85,9 +85,7 @@ def show_setup(exchange: Exchange) -> Reply:
     if exchange.service.access.has_admin():
         return see_other(exchange.url("/login"))
     if not exchange.standing.trusted:
-        exchange.service.audit.event(
-            "setup.opened", actor="anonymous", client=exchange.standing.client
-        )
+        exchange.service.access.first_admin.note_stranger(client=exchange.standing.client)
     return _setup_form(exchange)
 
 
