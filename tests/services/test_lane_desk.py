@@ -7,7 +7,14 @@ import pytest
 
 from candidates import synced
 from fakes import Scripted
-from lyrsvc.core.errors import Malformed, Miss, NotFound, Throttled, Transient
+from lyrsvc.core.errors import (
+    IdentityRefused,
+    Malformed,
+    Miss,
+    NotFound,
+    Throttled,
+    Transient,
+)
 from lyrsvc.services.lane_desk import SONG, LaneDesk, TestRunning
 from lyrsvc.store import counts, lane_attempts
 from worker_shop import Shop
@@ -104,6 +111,25 @@ def test_a_slot_too_far_ahead_is_told_and_not_waited_for(open_shop, clock):
     assert not trial.ok
     assert "15:05:06Z" in trial.detail
     assert len(shop.wires["lrclib"].times) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "helps"),
+    [
+        ("defaultprov", Throttled(retry_after_s=900), "raise api.cooldown if"),
+        ("lrclib", Throttled(retry_after_s=900), "raise providers.lrclib.cooldown_seconds if"),
+        ("mine", Throttled(retry_after_s=900), "raise its cooldown if"),
+        ("defaultprov", IdentityRefused(), "check the token"),
+        ("lrclib", IdentityRefused(), "it is asked again by itself"),
+    ],
+)
+def test_the_remedy_of_a_closed_lane_is_its_own(open_shop, name, answer, helps):
+    lanes = desk_of(open_shop(Scripted(name, answer)))
+    lanes.test(name)
+
+    closed = lanes.view(name)
+    assert closed.state == "closed"
+    assert helps in closed.remedy
 
 
 def test_a_lane_that_is_closed_is_left_in_peace_until_it_is_reset(open_shop, clock):

@@ -108,7 +108,7 @@ def test_what_is_wrong_is_listed_with_what_helps(run, someone, tmp_path):
     assert "Library &#34;&lt;b&gt;&#34;" in page
     assert '<a href="/libraries">See the libraries</a>' in page
     assert "Lane lrclib is closed" in page
-    assert "raise api.cooldown" in page
+    assert "raise providers.lrclib.cooldown_seconds" in page
 
 
 def test_a_setting_that_waits_for_a_restart_is_named(run, someone):

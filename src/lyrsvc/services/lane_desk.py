@@ -41,13 +41,19 @@ SONG: Final = Recording(
 
 _LOG = logging.getLogger("lyrsvc.lanes")
 
-REMEDIES: Final = {
-    "throttled": "it asked for fewer requests and opens by itself; raise api.cooldown if it "
-    "happens often",
+_REMEDIES: Final = {
     "quota": "its allowance is spent; it opens again by itself",
-    "refused": "it does not accept our credential; check the token, or wait until it is renewed",
+    "refused": "it does not serve us now; it is asked again by itself",
     "malformed": "its answers were not understood; check base_url, or wait",
     "unreachable": "it could not be reached; check the network and base_url",
+}
+_BAD_CREDENTIAL: Final = (
+    "it does not accept our credential; check the token, or wait until it is renewed"
+)
+_PACED_BY: Final = {
+    "defaultprov": "api.cooldown",
+    "lrclib": "providers.lrclib.cooldown_seconds",
+    DETECTOR: "instrumental_detector.cooldown_seconds",
 }
 _NOT_CONFIGURED: Final = {
     "defaultprov": NOTHING_TO_ASK,
@@ -210,7 +216,7 @@ class LaneDesk:
             view,
             closed_until_at=state.closed_until_at,
             reason=state.cause if is_closed else "",
-            remedy=REMEDIES.get(state.cause, "") if is_closed else "",
+            remedy=_remedy(name, state.cause) if is_closed else "",
             next_slot_at=slot if slot is not None and slot > now else None,
             pace_s=self._lanes[name].pace_at(state) if name in self._lanes else 0.0,
         )
@@ -227,6 +233,18 @@ def open_early(tx: Tx, name: str, *, now: datetime) -> bool:
         return False
     claims.hasten_released(tx, now=now)
     return True
+
+
+def _remedy(name: str, cause: str) -> str:
+    """Say what helps a lane that is closed; only one of them has a token of ours."""
+    match cause:
+        case "throttled":
+            paced_by = _PACED_BY.get(name, "its cooldown")
+            opens = "it asked for fewer requests and opens by itself"
+            return f"{opens}; raise {paced_by} if it happens often"
+        case "refused" if name == "defaultprov":
+            return _BAD_CREDENTIAL
+    return _REMEDIES.get(cause, "")
 
 
 def try_out(
