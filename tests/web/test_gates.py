@@ -262,6 +262,31 @@ def test_a_foreign_host_name_is_not_trusted_until_it_is_allowed(house):
         assert run.visitor(host="evil.example").get("/dashboard").status == 200
 
 
+@pytest.mark.parametrize(("access", "page_is_told"), [("full", True), ("off", False)])
+def test_a_trusted_network_that_only_a_host_name_keeps_out_is_told_in_the_log(
+    house, caplog, access, page_is_told
+):
+    def rejected():
+        noted = [line.fields for line in caplog.records if line.name == "lyrsvc.audit"]
+        return [(one["path"], one["host"]) for one in noted if one["event"] == "auth.host.rejected"]
+
+    near, far = "192.168.1.9", "nas.lan:3876"
+    with house.running(
+        LYRSVC_WEB_UI_ENABLED="true",
+        LYRSVC_TRUSTED_UI_ACCESS=access,
+        LYRSVC_TRUSTED_CIDRS="192.168.1.0/24",
+    ) as run:
+        signed_in = with_admin(run, peer=near, host=far)
+        for visitor in (signed_in, run.visitor(peer=STRANGER, host=far), run.visitor(peer=near)):
+            visitor.get("/dashboard")
+        assert rejected() == []
+        run.visitor(peer=near, host=far).get("/dashboard")
+        assert rejected() == [("/dashboard", far)] * page_is_told
+        assert run.visitor(peer=near, host=far).get("/metrics").status == 403
+        assert rejected()[page_is_told:] == [("/metrics", far)]
+        assert run.rows("SELECT id FROM audit_log WHERE event = 'auth.host.rejected'") == []
+
+
 @pytest.mark.spec("H-32")
 @pytest.mark.parametrize(
     ("access", "page", "write"), [("full", 200, 303), ("read", 200, 401), ("off", 303, 303)]

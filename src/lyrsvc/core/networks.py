@@ -62,7 +62,8 @@ class Standing:
 
     ``client`` is empty when a proxy does not say. ``trusted`` opens pages, ``may_scrape``
     the metrics. ``undeclared_proxy``: trust was lost only because somebody on this machine
-    passes requests on and is not declared.
+    passes requests on and is not declared. ``foreign_host``: it was lost only because of the
+    name that was asked for.
     """
 
     client: str
@@ -72,6 +73,7 @@ class Standing:
     secure: bool
     host: str
     undeclared_proxy: bool = False
+    foreign_host: bool = False
 
 
 def judge(
@@ -93,15 +95,18 @@ def judge(
             not passed_on and client is not None and (loopback or _within(client, policy.trusted))
         )
     names = _bare_host(host)
+    is_own = _is_own_name(policy, names)
+    speaks_1_1 = http_version != "1.0"
     return Standing(
         client=str(client) if client is not None else "",
         via_proxy=by_proxy,
-        trusted=known and http_version != "1.0" and _is_own_name(policy, names),
+        trusted=known and speaks_1_1 and is_own,
         may_scrape=_may_scrape(headers, loopback=loopback, by_proxy=by_proxy)
-        or (known and (_is_own_name(policy, names) or _is_single_label(names))),
+        or (known and (is_own or _is_single_label(names))),
         secure=tls or (by_proxy and _forwarded_proto(headers) == "https"),
         host=host,
         undeclared_proxy=loopback and passed_on and not policy.proxies,
+        foreign_host=known and speaks_1_1 and not is_own,
     )
 
 

@@ -61,6 +61,18 @@ def _note_key(exchange: "Exchange", what: str, *, reason: str, actor: str = "ano
     )
 
 
+def _note_host(exchange: "Exchange") -> None:
+    """Say so when a trusted network is kept out only by the name it asked for."""
+    if exchange.standing.foreign_host:
+        exchange.service.audit.event(
+            "auth.host.rejected",
+            outcome="denied",
+            client=exchange.standing.client,
+            path=exchange.path,
+            host=exchange.standing.host,
+        )
+
+
 def _pass_hook(exchange: "Exchange") -> Identity:
     return _require_key(exchange, Scope.WEBHOOK, basic=True)
 
@@ -74,6 +86,7 @@ def _pass_metrics(exchange: "Exchange") -> Identity:
         return TRUSTED
     raw = carried_key(exchange, basic=True)
     if raw is None:
+        _note_host(exchange)
         raise Problem("forbidden", "metrics are for trusted networks, or need an admin key")
     return _judge_key(exchange, raw, Scope.ADMIN)
 
@@ -112,6 +125,8 @@ def _pass_page(exchange: "Exchange") -> Identity:
     identity = visitor_of(exchange)
     if identity is not None:
         return identity
+    if exchange.service.settings.server.trusted_networks.ui_access != "off":
+        _note_host(exchange)
     if exchange.wants_json:
         raise unauthorized("sign in first")
     if not exchange.service.access.has_admin():
