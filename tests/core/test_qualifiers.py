@@ -69,7 +69,7 @@ def test_a_neutral_part_says_nothing_about_the_version(part):
         (
             Kind.PART,
             "Reprise|Skit|Interlude|Intro|Outro|Prelude|Milo Interlude|Intro to X|"
-            "Commentary|Audio Commentary|Track by Track Commentary|Interview",
+            "Commentary|Audio Commentary|Track by Track Commentary|Interview|Radio Interview",
         ),
         (
             Kind.LANGUAGE,
@@ -82,6 +82,10 @@ def test_a_part_belongs_to_a_class_by_its_words(kind, parts):
     for part in parts.split("|"):
         assert kind in qualify(part).kinds, part
         assert not qualify(part).neutral
+
+
+def test_a_film_may_be_called_as_a_part_is():
+    assert qualify("From Interview with the Vampire").neutral
 
 
 def test_every_class_is_in_one_group():

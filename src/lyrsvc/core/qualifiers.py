@@ -69,8 +69,8 @@ RULES: Final[Mapping[Kind, str]] = {
     r"| in the style of | カバー| カヴァー|歌ってみた|翻唱| 커버 | кавер"
     r"| made (?:famous|popular) by | originally performed by "
     r"| (?:alternate|alternative|alt|different|new|other) lyrics? ",
-    Kind.PART: r"^ (?:reprise|skit|interlude|intro|outro|prelude) "
-    r"| (?:reprise|skit|interlude|intro|outro) $| commentary | interview ",
+    Kind.PART: r"^ (?:reprise|skit|interlude|intro|outro|prelude|interview) "
+    r"| (?:reprise|skit|interlude|intro|outro|interview) $| commentary ",
 }
 _PATTERNS: Final = {kind: re.compile(rule) for kind, rule in RULES.items()}
 
