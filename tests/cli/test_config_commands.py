@@ -149,6 +149,8 @@ def test_a_setting_that_a_variable_wins_over_is_saved_with_a_warning(shell: Shel
     assert done.code == 0
     assert "LYRSVC_API_COOLDOWN wins" in done.err
     assert tomllib.loads(shell.config.read_text())["api"]["cooldown"] == 20
+    done = shell.run("config", "unset", "api.cooldown")
+    assert "api.cooldown is not in the file now, but LYRSVC_API_COOLDOWN wins" in done.err
 
 
 @pytest.mark.spec("C-19")

@@ -118,7 +118,8 @@ def _save(call: Call, texts: dict[str, str | None]) -> int:
         call.audit("setting.changed", setting=path, old=old, new=new)
     for path in texts:
         if winner := call.loaded.locked_by(path):
-            call.note(f"{registry.by_path[path].key} is saved, but {winner} wins")
+            now = "is saved" if changes[path] is not None else "is not in the file now"
+            call.note(f"{registry.by_path[path].key} {now}, but {winner} wins")
     changed = {change.path for change in saved.changes}
     lines = [
         f"{path}={_told(call, path, written)}"
