@@ -18,7 +18,7 @@ with ending_politely():
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_amid_an_import_still_ends_with_the_exit_code(number):
     script = STRUCK_WHILE_A_TEXT_IS_EXECUTED.format(number=int(number))
     done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)

@@ -2,10 +2,13 @@
 
 import itertools
 import json
+import os
+import pty
 import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -575,6 +578,22 @@ def test_an_interrupt_leaves_a_usable_list_of_the_rest(
         3,
         ["instrumental", "miss", "synced", "unsynced"],
     )
+
+
+def test_a_terminal_that_goes_away_leaves_the_list_of_the_rest_too(shell: Shell, stand_in: StandIn):
+    (shell.home / "list.txt").write_text(f"{SYNCED}\n{PLAIN}\n{GLASS}\nno comma\n")
+    stand_in.set_mode("slow", song="Kitchen Radio", seconds=60)
+    child, screen = pty.fork()
+    if child == 0:
+        os.chdir(shell.home)
+        words = [sys.executable, "-m", "lyrsvc", "--provider", "lrclib", "--from", "list.txt"]
+        os.execve(sys.executable, words, shell.environ)
+    _wait_for(lambda: any(request.song == "Kitchen Radio" for request in stand_in.requests))
+    os.close(screen)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
+    (name,) = [name for name in files(shell.home) if name.endswith("_failed.txt")]
+    rest = (shell.home / name).read_text()
+    assert sorted(rest.splitlines()) == sorted(["# line 4: no comma", PLAIN, GLASS])
 
 
 # --- explaining and telling ------------------------------------------------------------------

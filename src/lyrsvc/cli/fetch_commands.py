@@ -79,11 +79,13 @@ def _work(
         except (KeyboardInterrupt, Cancelled):
             interrupted = True
             left.add_unworked(request.jobs() if request.failed_list else ())
-    for bad in request.bad_lines:
-        report.add_bad_line(bad)
-    report.close()
-    call.voice.summarise(report.tally.text())
-    _save_failed(call, request, left)
+    try:
+        for bad in request.bad_lines:
+            report.add_bad_line(bad)
+        report.close()
+        call.voice.summarise(report.tally.text())
+    finally:  # also where nobody can be told any more
+        _save_failed(call, request, left)
     return EXIT_INTERRUPTED if interrupted else report.tally.exit_code
 
 

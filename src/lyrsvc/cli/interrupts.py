@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite request to end: both stop a command in one way, with one exit code."""
+"""Ctrl-C, a request to end, a terminal that goes away: all stop a command with one exit code."""
 
 import contextlib
 import signal
@@ -24,16 +24,24 @@ def listen_for_interrupts() -> None:
 
 @contextlib.contextmanager
 def ending_politely() -> Iterator[None]:
-    """Let a request to end come as an interrupt, so that everything is tidied up."""
+    """Let a request to end come as an interrupt, so that everything is tidied up.
+
+    So does the end of the terminal, unless somebody ignores it.
+    """
+    ending = [signal.SIGTERM]
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up and signal.getsignal(hang_up) is not signal.SIG_IGN:
+        ending.append(hang_up)
     try:
-        before = signal.signal(signal.SIGTERM, _interrupt)
+        before = {number: signal.signal(number, _interrupt) for number in ending}
     except ValueError:  # not in the main thread
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
