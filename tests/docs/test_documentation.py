@@ -94,6 +94,10 @@ def test_what_is_not_published_is_installed_from_the_checkout(document):
     text = "\n".join(block.text for block in document.blocks if block.language in COMMANDS)
     named = re.findall(r"\bpipx? install\s+(?:-\S+\s+)*['\"]?([^\s'\"]+)", text)
     assert [name for name in named if not name.startswith(".")] == []
+    for command in re.findall(r"^docker run (?:.*\\\n)*.*$", text, re.MULTILINE):
+        image = re.search(r"(?<!--name) (lyrsvc[\w-]*)(:latest)?(?=\s|$)", command)
+        assert image, command
+        assert re.search(rf"docker build .*-t {image[1]}\b", text), f"nobody has built {image[1]}"
 
 
 @EVERY
