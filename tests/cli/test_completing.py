@@ -52,6 +52,14 @@ def test_flags_of_the_leaf_and_global_ones_not_yet_given(complete):
 
 
 @pytest.mark.spec("C-46")
+def test_before_any_word_flags_of_fetching_and_of_serving_are_offered(complete):
+    assert complete("--up") == ["--update", "--upgrade"]
+    assert complete("--fr") == ["--from"]
+    assert complete("--lis") == ["--listen"]
+    assert complete("--upgrade", "--up") == ["--update"]
+
+
+@pytest.mark.spec("C-46")
 def test_values_of_closed_lists(complete):
     statuses = ["deferred", "done", "failed", "pending", "processing"]
     assert complete("queue", "list", "--status", "") == statuses

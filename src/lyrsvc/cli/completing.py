@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from lyrsvc.cli.command import GLOBAL_ARGUMENTS, Argument, Command
-from lyrsvc.cli.commands import COMMANDS, GROUPS, inside
+from lyrsvc.cli.commands import BY_NAME, COMMANDS, GROUPS, inside
 from lyrsvc.cli.dispatch import LEGACY, divide
 
 TYPE_CHECKING = False
@@ -178,7 +178,7 @@ def _flags(command: Command | None, settings: _Settings) -> dict[str, Argument]:
 
     carried = setting_flags(command, settings.entries)
     opposites = [flag.opposite() for flag in carried if flag.kind == "switch"]
-    own = command.arguments if command else _WITHOUT_COMMAND
+    own = command.arguments if command else (*_WITHOUT_COMMAND, *BY_NAME[LEGACY].arguments)
     every = (*GLOBAL_ARGUMENTS, *own, *carried, *opposites)
     return {name: argument for argument in every if argument.is_flag for name in argument.names}
 
