@@ -111,6 +111,13 @@ def test_certificates_go_in_the_operators_and_our_own(filled):
     assert (own / "key.pem").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_pipe_is_no_place_for_a_backup(filled):
+    done = filled.run("backup", "-o", "-")
+    assert (done.code, done.out) == (2, "")
+    assert "not written to stdout; name a file" in done.err
+    assert not (filled.home / "-").exists()
+
+
 def test_nothing_is_overwritten_and_a_directory_gets_the_usual_name(filled):
     target = filled.home / "mine.tar.gz"
     target.write_bytes(b"mine")

@@ -118,6 +118,10 @@ def _target(call: Call) -> Path:
         raise UsageError("--keep must be at least 1; see: lyrsvc backup --help")
     if named is None:
         return free_name(call.database_path.parent / DIRECTORY, now)
+    if named == "-":
+        raise UsageError(
+            "a backup is not written to stdout; name a file with -o (./- for one named -)"
+        )
     path: Path = call.world.working_directory / named
     if path.is_dir() or named.endswith("/"):
         return free_name(path, now)
