@@ -29,7 +29,7 @@ class Catalogue:
             "id": 1,
             "trackName": title,
             "artistName": request.args["artist_name"],
-            "duration": 200,
+            "duration": float(request.args.get("duration", 200)),
             "instrumental": False,
             "syncedLyrics": lines,
         }
@@ -123,3 +123,43 @@ def test_a_file_that_becomes_another_song_gets_the_words_of_that_one(
     assert "new song goes on 1" in words
     assert "old song" not in words
     assert items == [{"title": "new song", "status": "done"}]
+
+
+@pytest.mark.parametrize("is_missed", [False, True], ids=["at once", "later"])
+def test_another_song_at_the_name_of_one_that_is_gone_gets_its_own_words(
+    house, shell, is_missed
+) -> None:
+    songs(house, "Track 01", "Track 02")
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+    with house.running() as run:
+        run.work()
+        audio = house.music / "Track 01.flac"
+        audio.unlink()
+        if is_missed:
+            shell.run("scan")
+        minimal_flac(audio, title="new song", artist=ARTIST, seconds=250)
+        shell.run("scan")
+        run.work()
+        assert "new song goes on" in (house.music / "Track 01.lrc").read_text()
+        assert "Track 02 goes on" in (house.music / "Track 02.lrc").read_text()
+
+
+@pytest.mark.parametrize("seconds", [200, 250], ids=["other tags", "another song"])
+def test_words_stay_where_only_the_tags_are_new_or_somebody_has_edited_them(
+    house, shell, catalogue, seconds
+) -> None:
+    songs(house, "Track 01")
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+    with house.running() as run:
+        run.work()
+        words = house.music / "Track 01.lrc"
+        if seconds != 200:
+            words.write_text(words.read_text() + "[03:00.00]the end\n")
+        before = words.read_bytes()
+        minimal_flac(house.music / "Track 01.flac", title="true", artist=ARTIST, seconds=seconds)
+        shell.run("scan")
+        run.work()
+        assert words.read_bytes() == before
+        assert catalogue.asked == ["Track 01"]

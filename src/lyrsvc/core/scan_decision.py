@@ -4,12 +4,14 @@ The gate compares what a listing saw with what was stored; only a file that fail
 is opened. Everything here is pure.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any, Final
 
 from lyrsvc.core.keys import KEY_VERSION
+from lyrsvc.core.relinking import CLOSE_MS
 from lyrsvc.core.scan_facts import Embedded
 from lyrsvc.core.sidecar import FetchMode
 
@@ -68,6 +70,11 @@ class ScanRules:
         """Tell whether a row without lyrics waits for work that a flag decides anew."""
         return self.detect is not None and status in _UNDECIDED
 
+    @property
+    def anew(self) -> "ScanRules":
+        """Give the rules for a file beside which words of ours for another song stand."""
+        return self if self.mode is FetchMode.FORCE else replace(self, mode=FetchMode.UPDATE)
+
     @cached_property
     def usual(self) -> tuple[int, int, int, None]:
         """Give what the columns behind the sidecar hold when there is nothing to do."""
@@ -114,6 +121,16 @@ def sidecar_bits(lrc: object, txt: object, elrc: object) -> int:
 def is_respected(embedded: int, sidecar: int, rules: ScanRules) -> bool:
     """Tell whether lyrics in the tags are enough."""
     return rules.respect_embedded and not sidecar & WORDS and embedded in _SHOWN
+
+
+def is_other_song(before: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Tell whether a name was given to another song: new tags alone leave the length as it was."""
+    if before["key_version"] != KEY_VERSION or before["low_confidence"] or row["low_confidence"]:
+        return False
+    lengths = before["duration_ms"], row["duration_ms"]
+    if not all(lengths) or abs(lengths[0] - lengths[1]) <= CLOSE_MS:
+        return False
+    return any(before[name] != row[name] for name in ("artist_key", "title_key"))
 
 
 def brings_words(before: int, embedded: int, rules: ScanRules) -> bool:

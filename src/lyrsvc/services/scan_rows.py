@@ -6,7 +6,14 @@ from typing import Any, Final, NamedTuple
 from lyrsvc.core.keys import KEY_VERSION
 from lyrsvc.core.ptext import to_ptext
 from lyrsvc.core.recording import Recording
-from lyrsvc.core.scan_decision import RESPECTED, WORDS, ScanRules, brings_words, is_respected
+from lyrsvc.core.scan_decision import (
+    RESPECTED,
+    WORDS,
+    ScanRules,
+    brings_words,
+    is_other_song,
+    is_respected,
+)
 from lyrsvc.core.scan_facts import (
     IDENTITY,
     Embedded,
@@ -73,6 +80,8 @@ def read_change(
         or _has_new_words(finding, row, rules)
         or any(before[name] != row[name] for name in IDENTITY)
     )
+    if finding.standing.ours and before is not None and is_other_song(before, row):
+        rules = rules.anew
     return _wished(finding, row, lambda: facts.recording, rules, is_news=is_news)
 
 

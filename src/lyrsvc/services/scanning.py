@@ -9,7 +9,7 @@ judge: faults are counted, and protect what lies behind them.
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -305,19 +305,16 @@ class _Run:
     def _looked_again(self, found: Findings, followed: Followed) -> Iterator[Change]:
         """Give what is to be done about the files of an exchange; stale words are replaced."""
         rules, library_id = self._rules, self._library.id
-        is_forced = rules.mode is FetchMode.FORCE
-        anew = rules if is_forced else replace(rules, mode=FetchMode.UPDATE)
         for finding in found.to_look:
             if finding.path in followed.places and finding.row is not None:
                 yield look_change(
-                    finding, anew if finding.path in followed.stale else rules, library_id
+                    finding, rules.anew if finding.path in followed.stale else rules, library_id
                 )
         for finding in found.to_read:
             facts = self._exchanged.facts_of(finding)
             if finding.path in followed.places and facts is not None:
-                yield read_change(
-                    finding, facts, anew if finding.path in followed.stale else rules, library_id
-                )
+                fitting = rules.anew if finding.path in followed.stale else rules
+                yield read_change(finding, facts, fitting, library_id)
 
     def _queue_held(self, scope: Path | None, gate: ScanGate, batches: ScanBatches) -> None:
         """Queue what was held back, as far as no words came along."""
