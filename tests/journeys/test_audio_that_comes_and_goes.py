@@ -163,3 +163,25 @@ def test_words_stay_where_only_the_tags_are_new_or_somebody_has_edited_them(
         run.work()
         assert words.read_bytes() == before
         assert catalogue.asked == ["Track 01"]
+
+
+def test_songs_that_change_names_in_a_folder_that_changes_its_own_keep_their_words(
+    house, shell
+) -> None:
+    album, later = house.music / "Album", house.music / "Album (2001)"
+    for seconds, name in ((200, "one"), (220, "two"), (240, "three")):
+        minimal_flac(album / f"{name}.flac", title=name, artist=ARTIST, seconds=seconds)
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+    with house.running() as run:
+        run.work()
+        (album / "three.flac").unlink()
+        (album / "two.flac").rename(album / "three.flac")
+        (album / "one.flac").rename(album / "two.flac")
+        album.rename(later)
+        shell.run("scan")
+        run.work()
+        assert "two goes on" in (later / "three.lrc").read_text()
+        assert "one goes on" in (later / "two.lrc").read_text()
+        shell.run("scan")
+        assert run.rows("SELECT 1 FROM work_items WHERE status <> 'done'") == []

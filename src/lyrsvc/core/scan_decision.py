@@ -123,14 +123,14 @@ def is_respected(embedded: int, sidecar: int, rules: ScanRules) -> bool:
     return rules.respect_embedded and not sidecar & WORDS and embedded in _SHOWN
 
 
-def is_other_song(before: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    """Tell whether a name was given to another song: new tags alone leave the length as it was."""
-    if before["key_version"] != KEY_VERSION or before["low_confidence"] or row["low_confidence"]:
+def is_other_song(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two are different songs: new tags alone leave the length as it was."""
+    if one["low_confidence"] or other["low_confidence"]:
         return False
-    lengths = before["duration_ms"], row["duration_ms"]
+    lengths = one["duration_ms"], other["duration_ms"]
     if not all(lengths) or abs(lengths[0] - lengths[1]) <= CLOSE_MS:
         return False
-    return any(before[name] != row[name] for name in ("artist_key", "title_key"))
+    return any(one[name] != other[name] for name in ("artist_key", "title_key"))
 
 
 def brings_words(before: int, embedded: int, rules: ScanRules) -> bool:

@@ -181,7 +181,7 @@ def _comes_with_other_words(
 def _has_words_of_another(tx: "Tx", audio: Path, song: tuple[str, str]) -> bool:
     stem = split_name(audio.name)[0]
     written = (written_files.song_of(tx, audio.with_name(f"{stem}.{kind}")) for kind in NAMED)
-    return any(one is not None and one != song for one in written)
+    return any(one is not None and (one["artist_key"], one["title_key"]) != song for one in written)
 
 
 def _is_for(track: TrackFacts, seen: SeenFile) -> bool:

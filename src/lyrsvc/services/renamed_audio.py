@@ -39,6 +39,8 @@ class RenamedAudio:
         """Tell whether a file should wait for the end of the run, and remember it."""
         if not self._is_known or change.wish is None or not is_unplaced(change):
             return False
+        if change.wish.has_sidecar:
+            return False  # its own words cannot come to where others stand
         with self._db.read() as tx:
             found = absences.namesakes(tx, self._library.id, change.row)
         lost = {row["id"] for row in found if self._is_gone(row)}

@@ -80,8 +80,6 @@ def read_change(
         or _has_new_words(finding, row, rules)
         or any(before[name] != row[name] for name in IDENTITY)
     )
-    if finding.standing.ours and before is not None and is_other_song(before, row):
-        rules = rules.anew
     return _wished(finding, row, lambda: facts.recording, rules, is_news=is_news)
 
 
@@ -134,6 +132,8 @@ def _wished(
     standing = finding.standing
     if standing.has_words:
         row.update(status="done", reason="", reason_text="")
+        if _is_of_another(finding, row):
+            rules = rules.anew
         verdict = should_fetch(standing.state, rules.mode)
         if rules.mode is FetchMode.NORMAL or verdict is not Fetch.FETCH:
             return Change(finding, row, is_foreign=verdict is Fetch.FOREIGN)
@@ -147,6 +147,16 @@ def _wished(
     had = before is not None and bool(before["sidecar"] & WORDS)
     wish = _wish(finding, recording(), rules, row, has_sidecar=False)
     return Change(finding, row, wish, reopens=had and bool(before and before["ours"]))
+
+
+def _is_of_another(finding: Finding, row: Mapping[str, Any]) -> bool:
+    """Tell whether words of ours stand beside a file that were written for another song."""
+    if not finding.standing.ours:
+        return False
+    song = finding.standing.song
+    if song is None and finding.row is not None and finding.row["key_version"] == KEY_VERSION:
+        song = finding.row
+    return song is not None and is_other_song(song, row)
 
 
 def _is_wanted(finding: Finding, rules: ScanRules, *, is_news: bool) -> bool:

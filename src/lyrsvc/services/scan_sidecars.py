@@ -5,8 +5,9 @@ what we remember of our own files leaves a question.
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lyrsvc.core.scan_decision import WORDS, sidecar_bits
 from lyrsvc.core.sidecar import (
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 
 
 class Standing(NamedTuple):
-    """The sidecars of one audio file; ``moved_from`` is where ours was written before."""
+    """The sidecars of one audio file; ``moved_from`` is where ours was written before.
+
+    ``song`` is what ours was written for, where it was looked up and is still known.
+    """
 
     bits: int = 0
     kind: Kind | None = None
     ours: bool = False
     path: str = ""
     moved_from: Path | None = None
+    song: Mapping[str, Any] | None = None
 
     @property
     def state(self) -> OnDisk:
@@ -60,7 +65,8 @@ def look(tx: "Tx", directory: str, names: Sidecars, *, remembers: bool) -> Stand
     path = Path(directory, name)
     known = written_files.recorded(tx, path) if remembers else None
     if known is not None and _is_untouched(path, known):
-        return Standing(bits, known.kind, ours=True)
+        song = written_files.song_of(tx, path)
+        return Standing(bits, known.kind, ours=True, song=song)
     return _read(tx, path, bits, is_lrc=bool(names.lrc), remembers=remembers)
 
 
@@ -74,9 +80,12 @@ def _read(tx: "Tx", path: Path, bits: int, *, is_lrc: bool, remembers: bool) -> 
         return Standing(bits, kind)
     sha256 = content_hash(data)
     if written_files.owns(tx, path, sha256):
-        return Standing(bits, kind, ours=True)
+        return Standing(bits, kind, ours=True, song=written_files.song_of(tx, path))
     moved = _moved_from(tx, path, sha256)
-    return Standing(bits, kind, ours=moved is not None, path=os.fspath(path), moved_from=moved)
+    if moved is None:
+        return Standing(bits, kind, path=os.fspath(path))
+    song = written_files.song_of(tx, moved)
+    return Standing(bits, kind, ours=True, path=os.fspath(path), moved_from=moved, song=song)
 
 
 def _moved_from(tx: "Tx", path: Path, sha256: str) -> Path | None:

@@ -118,17 +118,16 @@ def recorded(tx: "Tx", path: Path) -> OwnFile | None:
     return _file(row) if row else None
 
 
-def song_of(tx: "Tx", path: Path) -> tuple[str, str] | None:
-    """Give the keys of artist and title that a file was written for, while its item is there."""
-    row = tx.first(
+def song_of(tx: "Tx", path: Path) -> "Row | None":
+    """Give keys and length of the song that a file was written for, while its item is there."""
+    return tx.first(
         """
-        SELECT i.artist_key, i.title_key
-          FROM written_files f JOIN work_items i ON i.id = f.item_id
-         WHERE f.path_hash = :hash
+        SELECT i.artist_key, i.title_key, i.duration_ms, i.low_confidence
+          FROM written_files w JOIN work_items i ON i.id = w.item_id
+         WHERE w.path_hash = :hash
         """,
         hash=path_hash(os.fspath(path)),
     )
-    return (row["artist_key"], row["title_key"]) if row else None
 
 
 def with_hash(tx: "Tx", sha256: str) -> list[OwnFile]:
