@@ -1,14 +1,17 @@
 """Audio files that took each other's names: words go with their song, wherever it is now."""
 
 import json
+from itertools import pairwise
 from random import Random
 
 import pytest
 
 from lyrsvc.core.sidecar import Kind, content_hash
+from lyrsvc.services.rename_cases import RenameTerms
 from lyrsvc.services.renamed_sidecars import RenamedSidecars
+from lyrsvc.services.renaming import Renamer
 from lyrsvc.services.sidecar_moves import SidecarMover
-from lyrsvc.store import absences, counts, written_files
+from lyrsvc.store import absences, counts, rename_jobs, written_files
 from lyrsvc.store.written_files import OwnFile
 from query_plans import plans_of
 from scans import Scans
@@ -150,6 +153,23 @@ def test_three_songs_go_round_in_a_ring(scans):
     scans.scan()
 
     assert right_words(scans) == {"01.flac": True, "02.flac": True, "03.flac": True}
+    assert is_settled(scans)
+
+
+@pytest.mark.parametrize("often", [2, 3])
+def test_an_exchange_that_a_rename_tells_of_is_left_to_the_scan(scans, backup, often):
+    audio = album(scans, *(f"a/0{number}.flac" for number in range(1, often + 1)))
+    for pair in pairwise(audio):
+        exchange(*pair)
+    told = [(str(old), str(new)) for old, new in zip(audio, [audio[-1], *audio[:-1]], strict=True)]
+    scans.db.write(lambda tx: rename_jobs.insert(tx, told, now=scans.clock.now()))
+    terms = RenameTerms(roots=lambda: [scans.root], backup=backup)
+    Renamer(scans.db, clock=scans.clock, chance=Random(2), terms=terms).step()
+    assert {job["state"] for job in scans.table("rename_jobs")} == {"done"}
+
+    scans.scan()
+
+    assert set(right_words(scans).values()) == {True}
     assert is_settled(scans)
 
 

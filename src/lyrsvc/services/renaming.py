@@ -5,6 +5,7 @@ happened already is found as it should be, and left so.
 """
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -46,6 +47,7 @@ RETRY_S: Final = 60.0
 AWAY_S: Final = 15.0
 TRIES: Final = 3
 """So often a job is tried that the file system refuses; then it is closed with the reason."""
+LEFT_TO_SCAN: Final = "names were exchanged; the next scan lets the words follow"
 _LOG: Final = logging.getLogger("lyrsvc.rename")
 
 Touched = Callable[[Library, Sequence[Path]], None]
@@ -173,7 +175,10 @@ class Renamer:
                 return self._put_off(job, "; ".join(moves.failures))
             if moves.kept and may_block:
                 return _Turn.BLOCKED
-            self._write_down(job, renamed, moves)
+            if moves.kept and not moves.made and os.path.lexists(renamed.old):
+                self._leave_to_scan(job, moves)
+            else:
+                self._write_down(job, renamed, moves)
         except (LyrsvcError, OSError) as error:
             return self._put_off(job, str(error))
         self._tries.pop(job.id, None)
@@ -192,6 +197,13 @@ class Renamer:
         self._made.pop(job.id, None)
         self._settle(job, "done", reason)
         return _Turn.DONE
+
+    def _leave_to_scan(self, job: RenameJob, moves: RenameMoves) -> None:
+        """Let the rows stay with the sidecars of files that took each other's names.
+
+        By its rows a scan sees what was exchanged, and has both follow.
+        """
+        self._settle(job, "done", "; ".join((*moves.kept, LEFT_TO_SCAN)))
 
     def _write_down(self, job: RenameJob, renamed: Renamed, moves: RenameMoves) -> None:
         """Let the rows follow and close the job, in one transaction."""
