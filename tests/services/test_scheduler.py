@@ -198,6 +198,12 @@ def test_a_window_missed_while_the_service_was_down_is_skipped_and_told(caplog):
     assert skipped(caplog) == ["2026-01-10T04:00:00+00:00"]
 
 
+def test_a_skipped_window_is_told_in_the_time_of_the_schedule(caplog):
+    clock = JumpingClock(at("2026-01-10 02:59:50"), lambda now: now + timedelta(minutes=10))
+    Scheduler(DAILY, BERLIN, clock=clock, scan_all=Rounds(clock, most=9)).run()
+    assert skipped(caplog) == ["2026-01-10T04:00:00+01:00"]
+
+
 def test_windows_that_pass_during_a_scan_are_skipped(caplog):
     clock = FakeClock(at("2026-01-10 03:30"))
     rounds = Rounds(clock, most=2, lasting_s=3 * 3600 + 60)

@@ -60,12 +60,14 @@ def test_a_root_of_any_bytes_comes_back(db, add):
         assert os.fsencode(libraries.get(tx, 1).path) == os.fsencode(root)
 
 
-def test_an_equal_root_is_refused_naming_the_other_library(add):
-    add("Rock", "/music/a")
+@pytest.mark.parametrize(("name", "quoted"), [("Rock", "Rock"), ("My music", "'My music'")])
+def test_an_equal_root_is_refused_naming_the_other_library(add, name, quoted):
+    add(name, "/music/a")
 
     with pytest.raises(Refused) as refusal:
         add("Pop", "/music/a")
-    assert str(refusal.value) == '/music/a is already library "Rock"; use library update Rock'
+    told = f'/music/a is already library "{name}"; use library update {quoted}'
+    assert str(refusal.value) == told
 
 
 def test_names_are_unique_ignoring_case_and_form(db, add):

@@ -5,6 +5,7 @@ are never touched.
 """
 
 import os
+import shlex
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -284,7 +285,7 @@ def _refuse_equal(path: Path, others: Sequence[Library]) -> None:
         if is_same(path, other.path):
             raise AlreadyThere(
                 f'{escape_controls(str(path))} is already library "{other.name}"; '
-                f"use library update {other.name}"
+                f"use library update {shlex.quote(other.name)}"
             )
 
 

@@ -104,7 +104,7 @@ class Scheduler:
                 return
             now = self._clock.now()
             if is_missed(window, now):
-                _tell_skipped(window, reason="the clock passed it")
+                self._tell_skipped(window, reason="the clock passed it")
             elif window <= now:
                 yield window
 
@@ -157,7 +157,11 @@ class Scheduler:
     def _tell_passed(self, since: datetime | None, *, reason: str) -> None:
         window = since and next_window(self._plan, since, self._zone)
         if window is not None and window <= self._clock.now():
-            _tell_skipped(window, reason=reason)
+            self._tell_skipped(window, reason=reason)
+
+    def _tell_skipped(self, window: datetime, *, reason: str) -> None:
+        at = window.astimezone(self._zone).isoformat(timespec="seconds")
+        _LOG.info("scan window skipped", extra={"window": at, "reason": reason})
 
     def _tell_next(self, moment: datetime) -> None:
         self.next_at = moment
@@ -230,8 +234,3 @@ def scan_each(
             raise trouble
 
     return scan_all
-
-
-def _tell_skipped(window: datetime, *, reason: str) -> None:
-    at = window.isoformat(timespec="seconds")
-    _LOG.info("scan window skipped", extra={"window": at, "reason": reason})

@@ -1,6 +1,7 @@
 """The table ``libraries``: registered roots and what they override."""
 
 import os
+import shlex
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -36,8 +37,9 @@ def add(
     if same := tx.first(
         "SELECT name FROM libraries WHERE path_hash = :hash", hash=path_hash(os.fspath(path))
     ):
+        other = same["name"]
         raise AlreadyThere(
-            f'{path} is already library "{same["name"]}"; use library update {same["name"]}'
+            f'{path} is already library "{other}"; use library update {shlex.quote(other)}'
         )
     _refuse_taken(tx, name)
     row = tx.first(
