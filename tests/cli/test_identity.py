@@ -96,6 +96,7 @@ def test_a_database_that_may_not_be_looked_at_is_not_taken_for_a_missing_one(
 NEVER_RUN = """
 mount -t tmpfs none /var/lib
 mkdir /var/lib/lyrsvcgo-svc
+mkdir -m 777 /var/lib/somebody
 exec "$@"
 """
 
@@ -119,3 +120,29 @@ def test_before_an_installed_service_has_run_root_is_told_which_files_are_used(
         f"the installed service has never run, so {tmp_path}/.local/share/lyrsvcgo-svc/lyrsvcgo.db"
         " is used; start it first, or set LYRSVC_DB_PATH=/var/lib/lyrsvcgo-svc/lyrsvcgo.db"
     ) in done.stderr
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        (["library", "add", "/usr"], True),
+        (["queue", "list"], True),
+        (["/var/lib", "--provider", "lrclib"], False),
+    ],
+)
+def test_another_user_is_told_that_the_installed_service_has_other_files(words, is_told) -> None:
+    below = ["unshare", "--mount", "sh", "-ec", NEVER_RUN, "sh"]
+    below += ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    home = "/var/lib/somebody"
+    done = subprocess.run(
+        [*below, sys.executable, "-m", "lyrsvc", *words],
+        env={"HOME": home, "PATH": os.environ["PATH"], "LYRSVC_DOCKER": "false"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    own = f"{home}/.local/share/lyrsvcgo-svc/lyrsvcgo.db"
+    told = f"the installed service has a database of its own, not {own}; for it use sudo"
+    assert (told in done.stderr) is is_told
+    assert done.returncode == 0

@@ -13,6 +13,7 @@ from lyrsvc.settings.locations import (
     home_of,
     in_container,
     misses_package,
+    overlooks_package,
     uses_package_by_itself,
 )
 
@@ -133,6 +134,21 @@ def test_an_installed_service_is_found_by_root_and_its_own_user(user):
 def test_anything_given_or_anybody_else_does_not_use_the_installed_service(circumstances):
     assert not uses_package_by_itself(circumstances)
     assert database_place(circumstances) != Path(PACKAGE_DB)
+
+
+def test_an_installed_service_is_overlooked_by_users_who_have_nothing_of_their_own():
+    state, own = "/var/lib/lyrsvcgo-svc", "/home/me/.local/share/lyrsvcgo-svc/lyrsvcgo.db"
+    home = {"HOME": "/home/me"}
+    assert overlooks_package(here(home, there=(state,)))
+    for circumstances in (
+        here(home),
+        here(home, there=(state, own)),
+        here(home, there=(state,), config="/x.toml"),
+        here({**home, "LYRSVC_DB_PATH": "/x.db"}, there=(state,)),
+        here({**home, "LYRSVC_DOCKER": "1"}, there=(state,)),
+        here({"HOME": "/root"}, user="root", there=(state,)),
+    ):
+        assert not overlooks_package(circumstances)
 
 
 def test_an_installed_service_that_never_ran_is_missed_by_root_alone():

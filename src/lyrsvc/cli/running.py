@@ -12,7 +12,7 @@ from lyrsvc import brand
 from lyrsvc.cli import parsing
 from lyrsvc.cli.call import Call, World, flush_quietly, terminal_width
 from lyrsvc.cli.command import Command
-from lyrsvc.cli.dispatch import Line, divide
+from lyrsvc.cli.dispatch import LEGACY, Line, divide
 from lyrsvc.cli.flags import every_valued_flag
 from lyrsvc.cli.identity import become_owner, is_root
 from lyrsvc.cli.inputs import current_user, gather_inputs, secluded_inputs
@@ -207,6 +207,8 @@ def _tell_place(call: Call, voice: Voice) -> None:
         voice.note(f"using the installed service's database {path}")
     elif remedy := locations.misses_package(here):
         voice.warn(f"the installed service has never run, so {path} is used; {remedy}")
+    elif call.command.name != LEGACY and locations.overlooks_package(here):
+        voice.warn(f"the installed service has a database of its own, not {path}; for it use sudo")
 
 
 def _choose_logs(command: Command, args: parsing.Args, loaded: Loaded, voice: Voice) -> None:

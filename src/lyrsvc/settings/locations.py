@@ -11,6 +11,7 @@ from lyrsvc.settings.sections import Db
 
 _PACKAGE_STATE = Path(brand.PACKAGE_STATE)
 _PACKAGE_DATABASE = _PACKAGE_STATE / brand.DATABASE_NAME
+_PACKAGE_USERS = ("root", brand.SERVICE_USER)
 _PACKAGE_CONFIG = Path(brand.PACKAGE_CONFIG)
 _CONTAINER = Path(brand.CONTAINER_DIRECTORY)
 _CONFIG_VARIABLE = Environment.config.env[0]
@@ -102,16 +103,25 @@ def misses_package(here: Circumstances) -> str:
     return f"start it first, or set {_DATABASE_VARIABLE}={_PACKAGE_DATABASE}"
 
 
+def overlooks_package(here: Circumstances) -> bool:
+    """Tell whether a service is installed, but whoever asks would begin with files of their own."""
+    if in_container(here) or here.user in _PACKAGE_USERS or _names_place(here):
+        return False
+    own = database_place(here)
+    return here.exists(_PACKAGE_STATE) and not (own and here.exists(own))
+
+
 def _uses_package(here: Circumstances) -> bool:
     return _may_use_package(here) and here.exists(_PACKAGE_DATABASE)
 
 
 def _may_use_package(here: Circumstances) -> bool:
-    return (
-        _named_database(here) is None
-        and not (here.config_flag or here.environ.get(_CONFIG_VARIABLE, "")).strip()
-        and here.user in ("root", brand.SERVICE_USER)
-    )
+    return here.user in _PACKAGE_USERS and not _names_place(here)
+
+
+def _names_place(here: Circumstances) -> bool:
+    given = (here.config_flag or here.environ.get(_CONFIG_VARIABLE, "")).strip()
+    return bool(given) or _named_database(here) is not None
 
 
 def _named_database(here: Circumstances) -> Path | None:
