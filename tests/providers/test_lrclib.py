@@ -213,6 +213,19 @@ def test_plain_words_with_stamps_are_rebuilt_from_the_cues(wire, asked):
     assert clean(found).plain == "We hung the paper lanterns low\nand let the kitchen radio go"
 
 
+@pytest.mark.parametrize(("bare", "is_timed"), [(2, True), (3, False)])
+def test_words_of_which_few_have_stamps_are_plain_words(wire, asked, bare, is_timed):
+    row = json.loads(recorded("lrclib", "hit.json").text)
+    lines = [f"line {number}" for number in range(bare)]
+    timed = ["[ti:Paper Lantern Weather]", "[00:01.00]We hung", "[00:02.00]the lanterns", *lines]
+    plain = "\n".join(["We hung", "the lanterns", *lines])
+    wire.answers({**row, "syncedLyrics": "\n".join(timed), "plainLyrics": plain}, [])
+
+    found = wire.look_up(asked)[0]
+
+    assert (bool(found.cues), found.plain) == (is_timed, plain)
+
+
 @pytest.mark.parametrize("plain", [None, "", " \n"])
 def test_timed_words_that_came_without_stamps_are_plain_words(wire, asked, plain):
     row = json.loads(recorded("lrclib", "hit.json").text)

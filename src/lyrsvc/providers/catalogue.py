@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from lyrsvc.core.cleaning import clean, is_instrumental_text
 from lyrsvc.core.content import is_instrumental_claim
-from lyrsvc.core.lrc import read_lrc, split_lines, without_stamps
+from lyrsvc.core.lrc import read_lrc, split_lines, starts_with_stamp, without_stamps
 from lyrsvc.core.lyric_lines import is_tag, is_text_bearing
 from lyrsvc.core.lyrics import Candidate, Cue, Matched
 from lyrsvc.core.verdict import Verdict
@@ -28,8 +28,10 @@ def read_row(row: Mapping[str, Any]) -> Candidate | None:
         ids=(str(row["id"]),) if row.get("id") else (),
     )
     timed = as_text(row.get("syncedLyrics"))
-    cues = read_lrc(timed).cues
     plain = as_text(row.get("plainLyrics"))
+    cues = read_lrc(timed).cues
+    if plain.strip() and not _is_mostly_timed(timed):
+        cues = ()
     if not cues and not plain.strip():
         plain = _untimed_words(timed)
     candidate = clean(
@@ -92,6 +94,15 @@ class Harvest:
         if self._seen.isdisjoint(candidate.matched.ids):
             self._seen.update(candidate.matched.ids)
             kept.append(candidate)
+
+
+def _is_mostly_timed(text: str) -> bool:
+    """Tell whether stamps go through a text to its end; the lines that lack one would be lost.
+
+    Under each line its translation may stand, without a stamp.
+    """
+    sung = [starts_with_stamp(line) for line in split_lines(text) if is_text_bearing(line)]
+    return sum(sung) * 2 >= len(sung)
 
 
 def _untimed_words(text: str) -> str:
