@@ -140,7 +140,10 @@ class Renamer:
             return list(self._apply_all(cases, log))
 
     def _apply_all(self, cases: Sequence[RenameCase], log: MoveLog) -> Iterator[RenameCase]:
-        """Apply jobs in their order; one whose place another job makes free comes after that."""
+        """Apply jobs in their order; one whose place another job makes free comes after that.
+
+        Where that never happens, files took each other's names: no sidecar of theirs is moved.
+        """
         waiting = list(cases)
         may_block = True
         while waiting:
@@ -149,14 +152,15 @@ class Renamer:
             for case in waiting:
                 if self._clock.wait(0):
                     return
-                if may_block and any(leaving[place] for place in case.enters):
-                    blocked.append(case)
-                    continue
-                turn = self._apply(case, log, may_block=may_block)
+                if any(leaving[place] for place in case.enters):
+                    turn = _Turn.BLOCKED if may_block else self._leave_to_scan(case)
+                else:
+                    turn = self._apply(case, log, may_block=may_block)
                 if turn is _Turn.BLOCKED:
                     blocked.append(case)
                     continue
-                leaving.subtract(case.leaves)
+                if may_block:
+                    leaving.subtract(case.leaves)
                 if turn is _Turn.LATE:
                     yield case
             may_block = len(blocked) < len(waiting)
@@ -176,15 +180,11 @@ class Renamer:
             if moves.kept and may_block:
                 return _Turn.BLOCKED
             if moves.kept and not moves.made and os.path.lexists(renamed.old):
-                self._leave_to_scan(job, moves)
-            else:
-                self._write_down(job, renamed, moves)
+                return self._leave_to_scan(case, moves.kept)
+            self._write_down(job, renamed, moves)
         except (LyrsvcError, OSError) as error:
             return self._put_off(job, str(error))
-        self._tries.pop(job.id, None)
-        del self._made[job.id]
-        self._tell(renamed)
-        return _Turn.DONE
+        return self._ended(case)
 
     def _put_off(self, job: RenameJob, reason: str) -> _Turn:
         """Try a job again later, but not for ever."""
@@ -198,12 +198,20 @@ class Renamer:
         self._settle(job, "done", reason)
         return _Turn.DONE
 
-    def _leave_to_scan(self, job: RenameJob, moves: RenameMoves) -> None:
+    def _leave_to_scan(self, case: RenameCase, kept: Iterable[str] = ()) -> _Turn:
         """Let the rows stay with the sidecars of files that took each other's names.
 
         By its rows a scan sees what was exchanged, and has both follow.
         """
-        self._settle(job, "done", "; ".join((*moves.kept, LEFT_TO_SCAN)))
+        self._settle(case.job, "done", "; ".join((*kept, LEFT_TO_SCAN)))
+        return self._ended(case)
+
+    def _ended(self, case: RenameCase) -> _Turn:
+        self._tries.pop(case.job.id, None)
+        self._made.pop(case.job.id, None)
+        if case.renamed is not None:
+            self._tell(case.renamed)
+        return _Turn.DONE
 
     def _write_down(self, job: RenameJob, renamed: Renamed, moves: RenameMoves) -> None:
         """Let the rows follow and close the job, in one transaction."""
