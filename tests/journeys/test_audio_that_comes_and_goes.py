@@ -185,3 +185,22 @@ def test_songs_that_change_names_in_a_folder_that_changes_its_own_keep_their_wor
         assert "one goes on" in (later / "two.lrc").read_text()
         shell.run("scan")
         assert run.rows("SELECT 1 FROM work_items WHERE status <> 'done'") == []
+
+
+def test_a_song_that_gets_its_tags_after_it_was_seen_without_gets_its_own_words(
+    house, shell
+) -> None:
+    audio = house.music / ARTIST / "Album" / "01 Tune.flac"
+    minimal_flac(audio, title="old song", artist=ARTIST, seconds=200)
+    shell.run("library", "add", str(house.music))
+    shell.run("scan")
+    with house.running() as run:
+        run.work()
+        minimal_flac(audio, seconds=250)  # ripped, and only guessed at by its path
+        shell.run("scan")
+        run.work()
+        assert "old song goes on" in audio.with_suffix(".lrc").read_text()
+        minimal_flac(audio, title="new song", artist=ARTIST, seconds=250)
+        shell.run("scan")
+        run.work()
+        assert "new song goes on" in audio.with_suffix(".lrc").read_text()

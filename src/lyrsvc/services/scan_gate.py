@@ -219,7 +219,10 @@ class ScanGate:
         found.to_look.append(finding)
 
     def _standing(self, tx: "Tx", met: "_Met", row: "Mapping[str, Any] | None") -> Standing:
-        """Look at the sidecars, unless the row says it all."""
+        """Look at the sidecars, unless the row says it all.
+
+        It does not say what ours were written for, which counts when the file is another one.
+        """
         bits = sidecar_bits(*met.sidecars)
         if row is not None and row["sidecar"] & WORDS and not bits & WORDS:
             bits, sidecars = self._again(met)
@@ -229,7 +232,9 @@ class ScanGate:
             return NOTHING
         flagged = self._rules.mode is not FetchMode.NORMAL
         if row is not None and row["sidecar"] == bits and not flagged:
-            return stored_standing(row)
+            stored = stored_standing(row)
+            if not stored.ours or met.verdict is Gate.LOOK:
+                return stored
         return look(tx, met.folder.path, sidecars, remembers=self._remembers)
 
     def _again(self, met: "_Met") -> tuple[int, Sidecars]:
