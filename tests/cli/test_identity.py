@@ -129,6 +129,9 @@ def test_before_an_installed_service_has_run_root_is_told_which_files_are_used(
         (["library", "add", "/usr"], True),
         (["queue", "list"], True),
         (["/var/lib", "--provider", "lrclib"], False),
+        (["completion", "bash"], False),
+        (["hook", "lidarr-rename"], False),
+        (["config", "docs"], False),
     ],
 )
 def test_another_user_is_told_that_the_installed_service_has_other_files(words, is_told) -> None:

@@ -85,6 +85,7 @@ class Command:
     keeps_identity  stays root when root started it, although the database is another user's
     tolerant        runs although settings are wrong: it mends or explains them, or can do without
     discreet        what to say of a wrong line whose words may be secrets and are not repeated
+    stateless       uses no database, wherever one may be
     secluded        knows neither the user's variables nor the user's settings file
     """
 
@@ -101,6 +102,7 @@ class Command:
         keeps_identity: bool = False,
         tolerant: bool = False,
         discreet: str = "",
+        stateless: bool = False,
         secluded: bool = False,
         epilog: str = "",
     ) -> None:
@@ -113,6 +115,7 @@ class Command:
         self.keeps_identity = keeps_identity
         self.tolerant = tolerant
         self.discreet = discreet
+        self.stateless = stateless
         self.secluded = secluded
         self.epilog = epilog
         extra = (JSON, HEADER) if listing else (JSON,) if structured else ()

@@ -100,6 +100,7 @@ COMMANDS: tuple[Command, ...] = (
         carries="fetch",
         structured=True,
         keeps_identity=True,
+        stateless=True,
         epilog="Without a command word the line means fetch: lyrsvc artist,title.",
     ),
     Command(
@@ -370,6 +371,7 @@ COMMANDS: tuple[Command, ...] = (
             ),
         ),
         tolerant=True,
+        stateless=True,
     ),
     *CARE_COMMANDS,
     Command(
@@ -378,6 +380,7 @@ COMMANDS: tuple[Command, ...] = (
         "hook_commands:lidarr_rename",
         tolerant=True,
         keeps_identity=True,
+        stateless=True,
         epilog="Called by Lidarr itself, with its variables set, it does what the script does.",
     ),
     Command(
@@ -387,6 +390,7 @@ COMMANDS: tuple[Command, ...] = (
         (Argument(("shell",), "The shell.", choices=SHELLS),),
         tolerant=True,
         keeps_identity=True,
+        stateless=True,
         epilog="bash: source <(lyrsvc completion bash). zsh: save it as _lyrsvc on your fpath. "
         "fish: lyrsvc completion fish | source.",
     ),

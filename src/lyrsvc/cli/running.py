@@ -12,7 +12,7 @@ from lyrsvc import brand
 from lyrsvc.cli import parsing
 from lyrsvc.cli.call import Call, World, flush_quietly, terminal_width
 from lyrsvc.cli.command import Command
-from lyrsvc.cli.dispatch import LEGACY, Line, divide
+from lyrsvc.cli.dispatch import Line, divide
 from lyrsvc.cli.flags import every_valued_flag
 from lyrsvc.cli.identity import become_owner, is_root
 from lyrsvc.cli.inputs import current_user, gather_inputs, secluded_inputs
@@ -200,14 +200,15 @@ def _tell_oddities(call: Call, voice: Voice) -> None:
 
 def _tell_place(call: Call, voice: Voice) -> None:
     """Say which files are used where two services could be meant."""
-    if call.command.secluded or call.loaded.source("db.path") != "default":
+    command = call.command
+    if command.secluded or command.stateless or call.loaded.source("db.path") != "default":
         return
     here, path = circumstances(call.loaded.inputs, call.loaded.environ), call.settings.db.path
     if locations.uses_package_by_itself(here):
         voice.note(f"using the installed service's database {path}")
     elif remedy := locations.misses_package(here):
         voice.warn(f"the installed service has never run, so {path} is used; {remedy}")
-    elif call.command.name != LEGACY and locations.overlooks_package(here):
+    elif locations.overlooks_package(here):
         voice.warn(f"the installed service has a database of its own, not {path}; for it use sudo")
 
 
