@@ -104,6 +104,7 @@ def test_a_placeholder_as_tagged_still_identifies_an_item():
         ("Foo & Bar", ("Foo & Bar",), ("Foo", "Bar")),
         ("Foo feat. Bar", ("Foo feat. Bar",), ("Foo",)),
         ("Foo & Bar feat. Baz; Qux", ("Foo & Bar feat. Baz", "Qux"), ("Foo & Bar", "Qux")),
+        ("Foo feat. Bar; Bar; Foo", ("Foo feat. Bar", "Bar", "Foo"), ("Foo", "Bar")),
         ("AC/DC", (), ("AC/DC",)),
         ("M/A/R/R/S", (), ("M/A/R/R/S",)),
         ("U2/Green Day", (), ("U2", "Green Day")),

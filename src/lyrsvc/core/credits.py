@@ -137,7 +137,10 @@ def credited_names(recording: Recording) -> tuple[str, ...]:
     is_list = len(recording.artists) > 1 and asked == track_artist(recording)
     listed = map(_without_guests, recording.artists) if is_list else ()
     spelled = [name for name in listed if not is_placeholder(name)] or split_names(asked)
-    return tuple({name_form(name): name for name in reversed(spelled)}.values())[::-1]
+    first: dict[str, str] = {}
+    for name in spelled:
+        first.setdefault(name_form(name), name)
+    return tuple(first.values())
 
 
 def is_placeholder(artist: str) -> bool:
