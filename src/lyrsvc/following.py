@@ -61,6 +61,7 @@ def build(
     clock: Clock,
     roots: Callable[[], Iterable[Path]],
     announce: Announce,
+    sub_scan: Callable[[Library, Path], None],
 ) -> Following:
     """Wire what applies announced renames and, when it is switched on, what looks by itself."""
     assert settings.db.path is not None  # noqa: S101 - the database is open
@@ -84,7 +85,12 @@ def build(
         db,
         clock=clock,
         chance=chance,
-        terms=RenameTerms(roots=roots, backup=backup, mappings=settings.server.path_mappings),
+        terms=RenameTerms(
+            roots=roots,
+            backup=backup,
+            mappings=settings.server.path_mappings,
+            sub_scan=sub_scan,
+        ),
         announce=announce,
         on_touched=realign.touch if realign else lambda _library, _directories: None,
     )

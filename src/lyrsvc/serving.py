@@ -225,7 +225,12 @@ def _wired(base: Runtime, loaded: Loaded, vault: Vault, around: Surroundings) ->
         ),
     )
     follow = following.build(
-        settings, db=db, clock=clock, roots=intake.roots, announce=survey.announce
+        settings,
+        db=db,
+        clock=clock,
+        roots=intake.roots,
+        announce=survey.announce,
+        sub_scan=survey.scan_soon,
     )
     workings = fronting.Workings(
         loaded=loaded,

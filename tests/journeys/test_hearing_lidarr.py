@@ -222,6 +222,36 @@ def test_a_rename_takes_the_sidecars_along(serve, tmp_path):
         assert len(backup.read_text().splitlines()) == 2
 
 
+def test_words_go_with_songs_that_a_rename_made_change_names(serve, tmp_path):
+    """Without a schedule nobody but the event itself can have the directory scanned."""
+    first, second = (tmp_path / "music" / name for name in ("1.flac", "2.flac"))
+    tag(first, SONGS[0])
+    tag(second, SONGS[3])
+    words = [path.with_suffix(".lrc") for path in (first, second)]
+    with serve() as served:
+        served.run("library", "add", str(tmp_path / "music"))
+    with serve() as served:
+        key = {"X-Api-Key": new_key(served)}
+        assert served.run("scan").returncode == 0
+        wait_until(lambda: all(one.exists() for one in words), "the words of both songs")
+        wait_until(lambda: not is_busy(served), "both are settled")
+        texts = [one.read_text() for one in words]
+        aside = first.rename(tmp_path / "aside.flac")
+        second.rename(first)
+        aside.rename(second)
+        moved = [(str(first), str(second)), (str(second), str(first))]
+        body = {
+            "eventType": "Rename",
+            "artist": {"name": SONGS[0].artist},
+            "renamedTrackFiles": [{"path": new, "previousPath": old} for old, new in moved],
+        }
+        assert send(served, body, headers=key)[0] == 200
+        wait_until(
+            lambda: [one.exists() and one.read_text() for one in words] == texts[::-1],
+            "the words follow their songs",
+        )
+
+
 @pytest.mark.spec("H-12")
 @pytest.mark.seed("S-025", "S-027")
 def test_payload_paths_count_in_libraries_known_at_the_start(serve, tmp_path):

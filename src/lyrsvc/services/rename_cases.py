@@ -27,11 +27,15 @@ _Place = tuple[str, Path, str]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenameTerms:
-    """What holds for every job: the roots that count, how paths are spelled there, the backup."""
+    """What holds for every job: the roots that count, how paths are spelled there, the backup.
+
+    ``sub_scan`` has a directory scanned that is stored as announced.
+    """
 
     roots: Callable[[], Iterable[Path]]
     backup: Path
     mappings: PathMappings = ()
+    sub_scan: Callable[[Library, Path], None] = lambda _library, _directory: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from lyrsvc.services.rename_moves import METHOD, RenameMoves, move_sidecars
 from lyrsvc.services.rename_rows import Renamed, follow_audio
 from lyrsvc.services.serve_backup import serve_backup
 from lyrsvc.services.sidecar_moves import SidecarMover
-from lyrsvc.store import libraries, rename_jobs
+from lyrsvc.store import announced_dirs, libraries, rename_jobs
 from lyrsvc.store.counts import Tally
 from lyrsvc.store.database import Database, Tx
 from lyrsvc.store.rename_jobs import RenameJob
@@ -47,7 +47,7 @@ RETRY_S: Final = 60.0
 AWAY_S: Final = 15.0
 TRIES: Final = 3
 """So often a job is tried that the file system refuses; then it is closed with the reason."""
-LEFT_TO_SCAN: Final = "names were exchanged; the next scan lets the words follow"
+LEFT_TO_SCAN: Final = "names were exchanged; a scan lets the words follow"
 _LOG: Final = logging.getLogger("lyrsvc.rename")
 
 Touched = Callable[[Library, Sequence[Path]], None]
@@ -201,16 +201,20 @@ class Renamer:
     def _leave_to_scan(self, case: RenameCase, kept: Iterable[str] = ()) -> _Turn:
         """Let the rows stay with the sidecars of files that took each other's names.
 
-        By its rows a scan sees what was exchanged, and has both follow.
+        By its rows a scan sees what was exchanged, and has both follow. It is announced.
         """
-        self._settle(case.job, "done", "; ".join((*kept, LEFT_TO_SCAN)))
+        reason = "; ".join((*kept, LEFT_TO_SCAN))
+        places = [(library, one) for library, inside in _places(case) for one in inside]
+        self._settle(case.job, "done", reason, to_scan={one for _, one in places})
+        for library, directory in places:
+            self._terms.sub_scan(library, directory)
         return self._ended(case)
 
     def _ended(self, case: RenameCase) -> _Turn:
         self._tries.pop(case.job.id, None)
         self._made.pop(case.job.id, None)
-        if case.renamed is not None:
-            self._tell(case.renamed)
+        for library, directories in _places(case):
+            self._on_touched(library, directories)
         return _Turn.DONE
 
     def _write_down(self, job: RenameJob, renamed: Renamed, moves: RenameMoves) -> None:
@@ -243,16 +247,31 @@ class Renamer:
         places = {(path.parent, stem_of(path)): path for path in (renamed.old, *renamed.also)}
         return *(look_at_stem(self._db, library, path) for path in places.values()), new
 
-    def _tell(self, renamed: Renamed) -> None:
-        for library in filter(None, (renamed.old_library, renamed.new_library)):
-            paths = (renamed.old, renamed.new)
-            inside = [path.parent for path in paths if library.path in path.parents]
-            self._on_touched(library, inside)
-
-    def _settle(self, job: RenameJob, state: Literal["done", "ignored"], error: str) -> None:
+    def _settle(
+        self,
+        job: RenameJob,
+        state: Literal["done", "ignored"],
+        error: str,
+        *,
+        to_scan: Iterable[Path] = (),
+    ) -> None:
         now = self._clock.now()
-        self._db.write(lambda tx: rename_jobs.settle(tx, job.id, state=state, error=error, now=now))
+
+        def write(tx: Tx) -> None:
+            rename_jobs.settle(tx, job.id, state=state, error=error, now=now)
+            announced_dirs.insert(tx, map(os.fspath, to_scan), now=now)
+
+        self._db.write(write)
         _LOG.info("rename closed", extra={"job": job.id, "state": state, "reason": error})
+
+
+def _places(case: RenameCase) -> Iterator[tuple[Library, list[Path]]]:
+    """Give the libraries of a rename, each with the directories in it that are concerned."""
+    if (renamed := case.renamed) is None:
+        return
+    for library in filter(None, (renamed.old_library, renamed.new_library)):
+        paths = (renamed.old, renamed.new)
+        yield library, [path.parent for path in paths if library.path in path.parents]
 
 
 def _log_moves(job: RenameJob, moves: RenameMoves) -> None:

@@ -1,4 +1,4 @@
-"""The table ``announced_dirs``: directories that a webhook spoke of and no scan has met yet.
+"""The table ``announced_dirs``: directories that a webhook spoke of and that are to be scanned.
 
 A row stands until a scan that began after it was written has gone over its directory.
 """
