@@ -86,6 +86,11 @@ def test_hidden_and_foreign_names_are_skipped(tmp_path):
     assert found["."].audio == []
 
 
+def test_an_album_may_be_called_as_what_a_check_of_a_disk_has_found(tmp_path):
+    grow(tmp_path, "Lost+Found/x.mp3")
+    assert list(listings(tmp_path)) == [".", "Lost+Found"]
+
+
 def test_names_that_begin_with_an_ellipsis_are_music(tmp_path):
     grow(tmp_path, "..But Seriously/x.mp3", "...Like Clockwork/...Like Clockwork.mp3", "..a.lrc")
     found = listings(tmp_path)

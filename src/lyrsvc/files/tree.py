@@ -30,9 +30,11 @@ DEFAULT_DEPTH: Final = 100
 
 _SKIPPED: Final = frozenset(
     {"@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot"}
-    | {"$recycle.bin", "system volume information", "lost+found"}
+    | {"$recycle.bin", "system volume information"}
 )
 """Bins, snapshots and thumbnails of systems, in lower case."""
+_LOST: Final = "lost+found"
+"""What a check of a disk has found; in capitals it is an album."""
 _TYPE_BITS: Final = 0o170000
 
 
@@ -110,7 +112,8 @@ def is_skipped(name: str) -> bool:
 
     One dot hides a name; two or three begin one, as of "...And Justice for All".
     """
-    return (name[0] == "." and name[:2] != "..") or name.lower() in _SKIPPED
+    is_hidden = name[0] == "." and name[:2] != ".."
+    return is_hidden or name == _LOST or name.lower() in _SKIPPED
 
 
 def _sort_entry(entry: os.DirEntry[str], listing: Listing) -> None:
