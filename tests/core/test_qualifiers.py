@@ -84,8 +84,9 @@ def test_a_part_belongs_to_a_class_by_its_words(kind, parts):
         assert not qualify(part).neutral
 
 
-def test_a_film_may_be_called_as_a_part_is():
-    assert qualify("From Interview with the Vampire").neutral
+@pytest.mark.parametrize("film", ["Interview with the Vampire", '"The Interview"'])
+def test_a_film_may_be_called_as_a_part_is(film):
+    assert qualify(f"From {film}").neutral
 
 
 def test_every_class_is_in_one_group():

@@ -70,7 +70,7 @@ RULES: Final[Mapping[Kind, str]] = {
     r"| made (?:famous|popular) by | originally performed by "
     r"| (?:alternate|alternative|alt|different|new|other) lyrics? ",
     Kind.PART: r"^ (?:reprise|skit|interlude|intro|outro|prelude|interview) "
-    r"| (?:reprise|skit|interlude|intro|outro|interview) $| commentary ",
+    r"| (?:reprise|skit|interlude|intro|outro) $| commentary |^(?! from ).* interview $",
 }
 _PATTERNS: Final = {kind: re.compile(rule) for kind, rule in RULES.items()}
 
