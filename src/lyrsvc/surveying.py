@@ -19,8 +19,8 @@ from lyrsvc.services.scheduler import LookAgain, ScanAll, Scheduler, WindowMemor
 from lyrsvc.services.task_board import Record
 from lyrsvc.services.watched_roots import WatchedRoots
 from lyrsvc.services.watcher import Watcher, WatchPace
-from lyrsvc.services.zones import find_zone
 from lyrsvc.settings.sections import Settings
+from lyrsvc.settings.zones import find_zone
 from lyrsvc.store import libraries, meta
 from lyrsvc.store.database import Database, from_db, to_db
 

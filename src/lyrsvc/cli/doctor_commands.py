@@ -179,14 +179,14 @@ def _library_checks(call: Call, db: "Database") -> Iterator[tuple[str, Examine]]
 
 
 def _zone(call: Call) -> Iterator[Finding]:
-    from lyrsvc.services.zones import find_zone
     from lyrsvc.settings.environment_sections import Environment
+    from lyrsvc.settings.zones import find_zone, read_zone
 
     wanted = call.settings.environment.tz.strip()
     zone = find_zone(wanted)
     here = call.world.clock.now().astimezone(zone)
     shown = f"{getattr(zone, 'key', None) or here.tzname()} ({here:%H:%M %z})"
-    if wanted and getattr(zone, "key", None) != wanted.removeprefix(":"):
+    if wanted and read_zone(wanted) is None:
         yield odd(
             "time zone",
             f'no zone "{wanted}"; {shown} holds',

@@ -173,17 +173,11 @@ def _zone_is_known(view: View) -> Iterator[Finding]:
     zone = view.settings.environment.tz.strip()
     if not zone:
         return
-    from zoneinfo import ZoneInfo  # only with TZ set
+    from lyrsvc.settings.zones import read_zone  # only with TZ set
 
-    from lyrsvc.core.posix_zone import rule_zone
-
-    wanted = zone.removeprefix(":")
-    try:
-        ZoneInfo(wanted)
-    except (KeyError, ValueError, OSError):
-        if rule_zone(wanted) is None:
-            name = Environment.tz.env[0]
-            yield warning(name, f'{name}: no time zone "{zone}"; as if unset')
+    if read_zone(zone) is None:
+        name = Environment.tz.env[0]
+        yield warning(name, f'{name}: no time zone "{zone}"; as if unset')
 
 
 def _secrets_are_private(view: View) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lyrsvc import __version__, brand
-from lyrsvc.services.zones import shown_zone
+from lyrsvc.settings.zones import shown_zone
 from lyrsvc.web import assets, page_messages
 from lyrsvc.web.gates import page_of
 from lyrsvc.web.identity_kinds import IdentityKind

@@ -8,7 +8,7 @@ import msgspec
 
 from lyrsvc import __version__
 from lyrsvc.services.health_checks import HealthEntry
-from lyrsvc.services.zones import shown_zone
+from lyrsvc.settings.zones import shown_zone
 from lyrsvc.store.database_facts import engine_version
 from lyrsvc.web.exchange import Exchange
 from lyrsvc.web.gates import API

@@ -13,16 +13,28 @@ MACHINE_ZONE: Final = Path("/etc/localtime")
 
 def find_zone(name: str, *, machine: Path = MACHINE_ZONE) -> tzinfo:
     """Give the zone ``TZ`` names; the machine's own when it is blank or unknown."""
-    if (named := _named(name)) is not None:
+    if (named := read_zone(name)) is not None:
         return named
-    with suppress(ValueError, OSError), machine.open("rb") as file:
-        return ZoneInfo.from_file(file, key=_key_of(machine))
+    with suppress(ValueError, OSError):
+        return _zone_of_file(machine)
     return LibraryZone()
 
 
 def shown_zone(name: str) -> tzinfo:
     """Give the zone moments are shown in: the one ``TZ`` names, else UTC."""
-    return _named(name) or UTC
+    return read_zone(name) or UTC
+
+
+def read_zone(name: str) -> ZoneInfo | None:
+    """Read ``TZ`` as the C library does: the name of a zone, the path of its file, or a rule."""
+    wanted = name.strip().removeprefix(":")
+    with suppress(KeyError, ValueError, OSError):
+        path = Path(wanted)
+        if path.is_absolute() and path.is_file():
+            return _zone_of_file(path, name=wanted)
+        if wanted:
+            return ZoneInfo(wanted)
+    return rule_zone(wanted)
 
 
 class LibraryZone(tzinfo):
@@ -47,20 +59,12 @@ class LibraryZone(tzinfo):
         return first if first.utcoffset() == here.utcoffset() else first.replace(fold=1)
 
 
-def _named(name: str) -> ZoneInfo | None:
-    """Read ``TZ`` as the C library does: the name of a zone, or else a rule."""
-    wanted = name.strip().removeprefix(":")
-    if wanted:
-        with suppress(KeyError, ValueError, OSError):
-            return ZoneInfo(wanted)
-    return rule_zone(wanted)
-
-
 def _local(moment: datetime) -> datetime:
     return moment.astimezone()
 
 
-def _key_of(machine: Path) -> str | None:
-    """Name the zone that a link such as ``/etc/localtime`` points to."""
-    _, found, key = str(machine.resolve()).partition("/zoneinfo/")
-    return key if found else None
+def _zone_of_file(path: Path, *, name: str | None = None) -> ZoneInfo:
+    """Read a zone; its name is that of the file a link such as ``/etc/localtime`` points to."""
+    _, found, key = str(path.resolve()).partition("/zoneinfo/")
+    with path.open("rb") as file:
+        return ZoneInfo.from_file(file, key=key if found else name)

@@ -8,7 +8,7 @@ from zoneinfo import TZPATH, ZoneInfo
 
 import pytest
 
-from lyrsvc.services.zones import LibraryZone, find_zone, shown_zone
+from lyrsvc.settings.zones import LibraryZone, find_zone, shown_zone
 
 SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
@@ -29,6 +29,21 @@ def test_the_operators_zone_counts(name):
 def test_the_operators_zone_may_be_a_rule(tmp_path, name):
     for zone in (find_zone(name, machine=tmp_path / "none"), shown_zone(name)):
         assert SUMMER.astimezone(zone).strftime("%H:%M %Z") == "21:00 JST"
+
+
+@pytest.mark.parametrize("before", ["", ":"])
+def test_the_operators_zone_may_be_a_path(before):
+    name = f"{before}{zone_file('Asia/Tokyo')}"
+    for zone in (find_zone(name), shown_zone(name)):
+        assert SUMMER.astimezone(zone).strftime("%H:%M %Z") == "21:00 JST"
+        assert str(zone) == "Asia/Tokyo"
+
+
+def test_a_zone_file_of_the_operators_own_is_called_as_its_path(tmp_path):
+    own = tmp_path / "own"
+    own.write_bytes(zone_file("Asia/Tokyo").read_bytes())
+    for zone in (find_zone(str(own)), shown_zone(str(own))):
+        assert (str(zone), f"{SUMMER.astimezone(zone):%H:%M}") == (str(own), "21:00")
 
 
 @pytest.mark.parametrize("name", ["", "Nowhere/City", "/etc/passwd", "JST"])
@@ -69,7 +84,7 @@ def test_the_c_librarys_zone_knows_gaps_and_repeated_hours():
     script = """
 from datetime import UTC, datetime, timedelta
 from lyrsvc.core.schedule import ScanPlan, next_window
-from lyrsvc.services.zones import LibraryZone
+from lyrsvc.settings.zones import LibraryZone
 from zoneinfo import ZoneInfo
 ours, known = LibraryZone(), ZoneInfo("Europe/Berlin")
 moment = datetime(2026, 1, 1, tzinfo=UTC)
