@@ -148,7 +148,7 @@ def test_where_no_directory_can_be_made_nobody_is_asked(
     (shell.home / "a file").write_text("")
     done = shell.run("--provider", "lrclib", "-o", place, SYNCED, GLASS)
     assert (done.code, states(done)) == (1, ["failed", "failed"])
-    assert f"cannot write {shell.home / place}: {why}" in done.err
+    assert f"cannot write {shell.home / place}: {why}; a file stands where a dir" in done.err
     assert stand_in.requests == ()
 
 

@@ -47,7 +47,12 @@ _REMEDIES: Final = {
     "name_too_long": "shorten the file name",
     "write_error": "check the file system",
 }
-_OF_A_DIRECTORY: Final = "give the directory another name"
+_A_FILE_THERE: Final = "a file stands where a directory is to be; name another place or move it"
+_NEARER_REMEDIES: Final = {
+    errno.EISDIR: "give the directory another name",
+    errno.EEXIST: _A_FILE_THERE,
+    errno.ENOTDIR: _A_FILE_THERE,
+}
 EXCLUSIVE: Final = (
     os.O_WRONLY
     | os.O_CREAT
@@ -118,7 +123,7 @@ def announced(announce: Announce | None, *paths: Path) -> Iterator[None]:
 def write_fault(error: OSError, path: Path) -> FileFault:
     """Translate a system error into a reason code with its remedy."""
     reason = _REASONS.get(error.errno or 0, "write_error")
-    remedy = _OF_A_DIRECTORY if error.errno == errno.EISDIR else _REMEDIES[reason]
+    remedy = _NEARER_REMEDIES.get(error.errno or 0, _REMEDIES[reason])
     cause = (error.strerror or "unknown error").lower()
     shown = escape_controls(str(path))
     return FileFault(reason, f"cannot write {shown}: {cause}; {remedy}")
