@@ -242,6 +242,20 @@ def test_a_static_key_is_not_revoked_but_its_place_is_named(shell: Shell):
     assert "another-static-key" not in done.err
 
 
+def test_the_key_of_the_secret_store_is_told_as_static(shell: Shell):
+    made = create(shell)
+    key_file = shell.home / "own.key"
+    shell.environ["LYRSVC_SECRETS_KEY_FILE"] = str(key_file)
+    assert shell.run("secrets", "set", "webhook_api_key", stdin="a-key-of-the-store").code == 0
+    done = shell.run("keys", "revoke", "a-key-of-the-store")
+    assert done.code == 1
+    assert "static, from the secret store; store another one with: lyrsvc secrets" in done.err
+    assert "a-key-of-the-store" not in done.err
+
+    key_file.write_bytes(b"damaged")
+    assert shell.run("keys", "revoke", made).code == 0
+
+
 def test_revoking_makes_no_database(shell: Shell):
     done = shell.run("keys", "revoke", "lyrsvc_" + "0" * 64)
     assert done.code == 1

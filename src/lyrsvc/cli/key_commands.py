@@ -1,10 +1,10 @@
 """Looking after the API keys."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lyrsvc.cli.call import Call
-from lyrsvc.core.errors import UsageError
+from lyrsvc.core.errors import LyrsvcError, UsageError
 
 if TYPE_CHECKING:
     from lyrsvc.core.api_key import ApiKey
@@ -60,8 +60,10 @@ def revoke(call: Call) -> int:
     with Database.open(
         call.database_path, create=False, upgrade=True, clock=call.world.clock
     ) as db:
-        keyring = _keyring(call, db)
-        key = keyring.revoke_part(part) if part else keyring.revoke_raw(raw)
+        if part:
+            key = _keyring(call, db).revoke_part(part)
+        else:
+            key = _keyring(call, db, stored=lambda: _stored_key(call)).revoke_raw(raw)
     call.audit("key.revoked", public_id=key.public_id, name=key.name, scopes=sorted(key.scopes))
     call.print_result(_object(key), f"revoked {key.public_id}")
     return 0
@@ -82,15 +84,28 @@ def _hand_over(call: Call, made: "CreatedKey") -> None:
         raise
 
 
-def _keyring(call: Call, db: "Database") -> "Keyring":
+def _keyring(
+    call: Call, db: "Database", *, stored: Callable[[], str | None] = lambda: None
+) -> "Keyring":
     from lyrsvc.services.keyring import Keyring, choose_static
 
     keys, source = choose_static(
         call.settings.server.webhook_api_keys,
         call.loaded.source("server.webhook_api_keys"),
-        lambda: None,  # a managed key is looked after without the master key
+        stored,
     )
     return Keyring(db, clock=call.world.clock, static_keys=keys, static_source=source)
+
+
+def _stored_key(call: Call) -> str | None:
+    """Give the key of the secret store; a managed one is revoked without the master key, too."""
+    from lyrsvc.cli.secret_commands import opened
+    from lyrsvc.services.secret_store import WEBHOOK_API_KEY
+
+    try:
+        return opened(call, WEBHOOK_API_KEY)
+    except LyrsvcError:
+        return None
 
 
 def _checked(name: str) -> str:

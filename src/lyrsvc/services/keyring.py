@@ -18,6 +18,8 @@ from lyrsvc.store.database import Database
 
 NOTED_EVERY_S: Final = 60.0
 """The use of a key is written down at most this often."""
+_STORE: Final = "the secret store"
+_OUT_OF_THE_STORE: Final = "store another one with: lyrsvc secrets set webhook_api_key,"
 
 _LOG = logging.getLogger("lyrsvc.keys")
 
@@ -146,9 +148,9 @@ class Keyring:
         if key is not None:
             return self.revoke(key.public_id)
         if self._is_static(digest):
-            raise Refused(
-                f"this key is static, from {self._static_source}; remove it there and restart"
-            )
+            place = self._static_source
+            away = _OUT_OF_THE_STORE if place == _STORE else "remove it there"
+            raise Refused(f"this key is static, from {place}; {away} and restart")
         raise NotFound(
             "no managed key has this value; to revoke by id: lyrsvc keys revoke --id PUBLIC-ID"
         )
@@ -193,4 +195,4 @@ def choose_static(
         named = {"flag": "--webhook-api-key", "file": "server.webhook_api_keys"}
         return tuple(given), named.get(source, source.removeprefix("env:"))
     one = stored()
-    return ((one,), "the secret store") if one else ((), "")
+    return ((one,), _STORE) if one else ((), "")
