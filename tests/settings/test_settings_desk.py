@@ -208,6 +208,7 @@ def test_a_critical_setting_needs_a_word_of_its_own(open_desk, machine):
     refusal = refused(desk, Unconfirmed, changes)
 
     assert refusal.paths == ("server.tls.self_signed",)
+    assert "a mistake here can lock you out" in str(refusal)
     assert machine.config.read_text() == TOML
     assert set(desk.save(changes, confirmed=["server.tls.self_signed"]).saved) == set(changes)
 
@@ -242,7 +243,9 @@ def test_a_file_nobody_may_write_is_left_alone_and_no_secret_is_stored(open_desk
 @pytest.mark.spec("H-50")
 def test_a_secret_goes_to_the_store_and_leaves_the_file(open_desk, machine, drawer):
     desk = open_desk('[api]\ntoken = "plain-old-token"\ncooldown = 20\n')
-    assert "1 in the file" in str(refused(desk, Unconfirmed, {"api.token": "the-new-token"}))
+    asked = str(refused(desk, Unconfirmed, {"api.token": "the-new-token"}))
+    assert ("1 in the file" in asked, "stop what uses it" in asked) == (True, True)
+    assert "lock you out" not in asked
 
     done = desk.save({"api.token": "  the-new-token "}, confirmed=["api.token"])
 

@@ -216,7 +216,9 @@ class SettingsDesk:
             if by_path[path].setting.tier is Tier.CRITICAL and path not in confirmed
         ]
         if missing:
-            detail = f"a mistake here can lock you out; confirm {', '.join(missing)}"
+            only_secrets = all(by_path[path].setting.secret for path in missing)
+            risk = "stop what uses it" if only_secrets else "lock you out"
+            detail = f"a mistake here can {risk}; confirm {', '.join(missing)}"
             for path in missing:
                 detail += self._lost_keys(path)
             raise Unconfirmed(detail, paths=missing)
