@@ -186,6 +186,24 @@ def test_overrides_are_set_kept_and_taken_back(scans):
         assert (library.enrich, library.detect_instrumental) == (stored, None)
 
 
+def test_a_choice_about_detection_says_how_what_waits_follows_it(scans, tmp_path):
+    def choose(choice: bool | None, **more: str) -> tuple[str, ...]:
+        wanted = Wanted(detect_instrumental=Override(choice), **more)
+        return scans.registry.update(scans.library, wanted).notes
+
+    assert choose(True) == ()  # nothing was queued yet
+    assert choose(None) == ()
+    scans.song("x.flac")
+    scans.scan()
+
+    (note,) = choose(True, name="My Music")
+    assert note.endswith("lyrsvc scan --library 'My Music' --detect-instrumental")
+    assert choose(None) == ()
+    (tmp_path / "other").mkdir()
+    (note,) = choose(False, path=str(tmp_path / "other"))
+    assert note.endswith("--no-detect-instrumental")
+
+
 @pytest.mark.seed("S-061", "S-065")
 def test_two_changes_at_once_keep_each_other(scans):
     seen_by_both = scans.library

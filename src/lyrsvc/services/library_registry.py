@@ -93,7 +93,8 @@ class LibraryRegistry:
             stored = libraries.get(tx, library.id)
             return libraries.change(tx, _changed(stored, wanted), now=now)
 
-        return Registered(self._db.write(change))
+        changed = self._db.write(change)
+        return Registered(changed, _detection_notes(library, changed))
 
     def remove(self, library: Library) -> Holdings:
         """Forget a library, its inventory and the work that only it wanted."""
@@ -122,7 +123,8 @@ class LibraryRegistry:
             if outer is not None:
                 held.enter_context(self._lock(outer))
             moved = self._db.write(self._moving(library, wanted, root, outer))
-        return Registered(moved, _nesting_notes(root, others))
+        notes = (*_nesting_notes(root, others), *_detection_notes(library, moved))
+        return Registered(moved, notes)
 
     def _usable_root(self, typed: str, *, allow_missing: bool | None = None) -> Path:
         """Give a root as it is stored; without ``allow_missing`` nobody can allow a missing one."""
@@ -293,6 +295,18 @@ def _innermost(path: Path, others: Sequence[Library]) -> Library | None:
     """Give the library whose files below a path are to change hands."""
     around = [other for other in others if contains(other.path, path)]
     return max(around, key=lambda other: len(other.path.resolve().parts), default=None)
+
+
+def _detection_notes(before: Library, after: Library) -> tuple[str, ...]:
+    """Say how what was queued before follows a new choice: it keeps its own until then."""
+    choice = after.detect_instrumental
+    if after.last_ok_scan_at is None or choice in (None, before.detect_instrumental):
+        return ()
+    flag = "--detect-instrumental" if choice else "--no-detect-instrumental"
+    return (
+        "it holds for tracks that are queued from now on; for those that wait already: "
+        f"lyrsvc scan --library {shlex.quote(after.name)} {flag}",
+    )
 
 
 def _nesting_notes(path: Path, others: Sequence[Library]) -> tuple[str, ...]:
