@@ -15,8 +15,9 @@ from lyrsvc.core.errors import (
     Throttled,
     Transient,
 )
+from lyrsvc.core.pacing import LaneState
 from lyrsvc.services.lane_desk import SONG, LaneDesk, TestRunning
-from lyrsvc.store import counts, lane_attempts
+from lyrsvc.store import counts, lane_attempts, lane_state
 from worker_shop import Shop
 
 WORDS = synced(SONG.title, artist=SONG.artist, album=SONG.album, duration_ms=SONG.duration_ms)
@@ -130,6 +131,28 @@ def test_the_remedy_of_a_closed_lane_is_its_own(open_shop, name, answer, helps):
     closed = lanes.view(name)
     assert closed.state == "closed"
     assert helps in closed.remedy
+
+
+@pytest.mark.parametrize("cause", ["malformed", "unreachable"])
+def test_the_remedy_of_a_lane_that_is_not_found_names_its_address(open_shop, clock, cause):
+    shop = open_shop(*(Scripted(name, Miss()) for name in ("defaultprov", "lrclib", "mine")))
+    lanes = desk_of(shop, detector=lambda: True)
+    now = clock.now()
+    shut = LaneState(cause=cause, closed_until_at=now + timedelta(minutes=1))
+    for name in lanes.names:
+        shop.db.write(lambda tx, name=name: lane_state.change(tx, name, lambda _: shut, now=now))
+
+    for view, address in zip(
+        lanes.views(),
+        (
+            "providers.defaultprov.base_url",
+            "providers.lrclib.base_url",
+            "its address",
+            "instrumental_detector.classifier_url",
+        ),
+        strict=True,
+    ):
+        assert address in view.remedy
 
 
 def test_a_lane_that_is_closed_is_left_in_peace_until_it_is_reset(open_shop, clock):

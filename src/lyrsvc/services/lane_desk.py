@@ -44,12 +44,15 @@ _LOG = logging.getLogger("lyrsvc.lanes")
 _REMEDIES: Final = {
     "quota": "its allowance is spent; it opens again by itself",
     "refused": "it does not serve us now; it is asked again by itself",
-    "malformed": "its answers were not understood; check base_url, or wait",
-    "unreachable": "it could not be reached; check the network and base_url",
 }
 _BAD_CREDENTIAL: Final = (
     "it does not accept our credential; check the token, or wait until it is renewed"
 )
+_FOUND_BY: Final = {
+    "defaultprov": "providers.defaultprov.base_url",
+    "lrclib": "providers.lrclib.base_url",
+    DETECTOR: "instrumental_detector.classifier_url",
+}
 _PACED_BY: Final = {
     "defaultprov": "api.cooldown",
     "lrclib": "providers.lrclib.cooldown_seconds",
@@ -237,7 +240,12 @@ def open_early(tx: Tx, name: str, *, now: datetime) -> bool:
 
 def _remedy(name: str, cause: str) -> str:
     """Say what helps a lane that is closed; only one of them has a token of ours."""
+    found_by = _FOUND_BY.get(name, "its address")
     match cause:
+        case "malformed":
+            return f"its answers were not understood; check {found_by}, or wait"
+        case "unreachable":
+            return f"it could not be reached; check the network and {found_by}"
         case "throttled":
             paced_by = _PACED_BY.get(name, "its cooldown")
             opens = "it asked for fewer requests and opens by itself"
