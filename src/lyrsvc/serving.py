@@ -293,7 +293,7 @@ def _tokens(
         identity=identity,
         on_token=tell,
     )
-    greet(db, DefaultProv.name, tokens.mark, now=clock.now())
+    greet(db, DefaultProv.name, tokens, now=clock.now())
     return tokens
 
 

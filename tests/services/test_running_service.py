@@ -231,6 +231,29 @@ def test_a_lane_that_refused_a_token_is_asked_at_once_with_another(bodies, file,
     assert len(bodies.asked) == 1 + is_asked
 
 
+def test_a_lane_that_got_no_new_token_is_asked_at_once_with_the_operators(house, stand_in):
+    with house.running() as run:
+        run.service.obtain_token()
+        stand_in.set_mode("finished", lane="defaultprov")
+        stand_in.set_mode("captcha", lane="token")
+        run.enqueue("Kitchen Radio", 34.0)
+        run.work()
+        house.clock.advance(120)
+        run.work()
+        assert run.lane()["cause"] == "throttled"
+        asked = len(stand_in.calls(LYRICS_PATH))
+    with house.running() as run:  # the same token: nothing has changed for the provider
+        run.work()
+        assert len(stand_in.calls(LYRICS_PATH)) == asked
+    stand_in.set_mode("normal", lane="defaultprov")
+    with house.running(PROVIDER_TOKEN="operators-own") as run:
+        run.work()
+        assert run.lane()["state"] == "ready"
+        assert run.item("Kitchen Radio")["status"] == "done"
+    assert len(stand_in.calls(LYRICS_PATH)) == asked + 1
+    assert len(stand_in.calls(TOKEN_PATH)) == 2
+
+
 @pytest.mark.spec("P-16")
 @pytest.mark.parametrize(
     "file",

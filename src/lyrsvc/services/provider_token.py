@@ -4,10 +4,11 @@ import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from lyrsvc.core import token_asking
 from lyrsvc.core.errors import ConfigError, LaneError, Refused, StoreError
 from lyrsvc.providers.tokens import AutomaticToken, OperatorToken, is_placeholder
 from lyrsvc.security.vault import SecretUnreadable
@@ -16,7 +17,7 @@ from lyrsvc.services.lanes import Cancelled
 from lyrsvc.services.lookup import NOTHING_TO_ASK
 from lyrsvc.services.secret_store import PROVIDER_TOKEN, Secret, SecretStore
 from lyrsvc.services.token_pace import TokenPace
-from lyrsvc.store import lane_state, meta
+from lyrsvc.store import lane_state, meta, token_requests
 from lyrsvc.store.database import Database
 
 if TYPE_CHECKING:
@@ -79,23 +80,31 @@ def choose(given: Given, stored: Secret | None, identity: str) -> Choice:
     return Choice(value=stored.value)
 
 
-def greet(db: Database, lane: str, mark: str, *, now: datetime) -> None:
+def greet(db: Database, lane: str, token: "ProviderToken", *, now: datetime) -> None:
     """Let a lane that refused another token be asked one careful question with this one.
 
-    ``mark`` tells the token of this start from that of the last one. A lane that rests for
-    another reason goes on resting.
+    A lane that got no new automatic token when the old one was over refused it, too. One that
+    rests for another reason goes on resting.
     """
 
     def compare(tx: "Tx") -> bool:
         before = meta.read(tx, _MARK)
-        if before == mark:
+        if before == token.mark:
             return False
-        meta.write(tx, _MARK, mark, now=now)
-        refused = lane_state.read(tx, lane).cause == "refused"
+        meta.write(tx, _MARK, token.mark, now=now)
+        cause = lane_state.read(tx, lane).cause
+        refused = cause == "refused" or (
+            cause == "throttled" and before == token.identity and _is_awaited(tx, before, now)
+        )
         return before is not None and refused and open_early(tx, lane, now=now)
 
     if db.write(compare):
         _LOG.info("lane reset; it refused another token", extra={"lane": lane})
+
+
+def _is_awaited(tx: "Tx", identity: str, now: datetime) -> bool:
+    """Tell whether the provider gave no automatic token when it was last asked for one."""
+    return token_asking.rest(token_requests.get(tx, identity=identity), now) > timedelta()
 
 
 class ProviderToken:
@@ -116,7 +125,7 @@ class ProviderToken:
     ) -> None:
         self._secrets = secrets
         self._pace = pace
-        self._identity = identity
+        self.identity = identity
         self._on_token = on_token
         choice = choose(given, None if given.value else secrets.read(PROVIDER_TOKEN), identity)
         if choice.discarded:
@@ -136,7 +145,7 @@ class ProviderToken:
     @property
     def mark(self) -> str:
         """Tell the operator's tokens apart; the automatic ones have one mark in common."""
-        return _digest(f"{self._identity}\n{self.current()}") if self.source else self._identity
+        return _digest(f"{self.identity}\n{self.current()}") if self.source else self.identity
 
     def current(self) -> str | None:
         """Give the token in use, or None while there is none."""
@@ -183,7 +192,7 @@ class ProviderToken:
 
     def _keep(self, value: str) -> None:
         try:
-            self._secrets.keep_automatic(value, identity=self._identity)
+            self._secrets.keep_automatic(value, identity=self.identity)
         except Refused as error:
             _LOG.warning("%s", error)
         else:
