@@ -31,6 +31,7 @@ OURS = {
     "ExecStart": "/usr/bin/lyrsvc serve",
     "Restart": "on-failure",
     "RestartSec": "5s",
+    "TimeoutStartSec": "30min",
     "TimeoutStopSec": "20s",
     "RestrictAddressFamilies": "AF_UNIX AF_INET AF_INET6 AF_NETLINK",
     "SystemCallArchitectures": "native",
