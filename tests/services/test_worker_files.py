@@ -341,6 +341,21 @@ def test_an_update_passes_over_the_cache(shop):
     assert len(main.asked) == 2
 
 
+def test_the_log_tells_why_an_update_changed_nothing(shop, caplog):
+    here = shop(Scripted("main", an_answer(a_song(TITLE)), Miss(reason="no_lyrics")))
+    here.enqueue(TITLE)
+    with caplog.at_level(logging.INFO, logger="lyrsvc.worker"):
+        here.work()
+        here.reopen(TITLE, FetchMode.UPDATE)
+        here.work()
+    told = [one for one in caplog.records if one.getMessage() == "item settled"]
+    assert [(one.status, one.outcome, one.reason) for one in told] == [
+        ("done", "synced", ""),
+        ("done", "synced", "no_lyrics"),
+    ]
+    assert here.sidecars() == ["Tidewater.lrc"]
+
+
 def test_a_new_copy_and_an_update_of_the_old_one_each_get_theirs(shop):
     """One is served from the cache, the other needs a fresh answer."""
     main = Knowing()

@@ -325,6 +325,7 @@ class ItemWorker:
             return attempting.settle(tx, claim, ending, reports, moment, terms=terms)
 
         settled = self._steady.run(lambda: self._db.write(settle))
+        look = ending.outcome  # a miss leaves a finished item, and its reason, as they were
         _LOG.info(
             "item settled",
             extra={
@@ -332,7 +333,7 @@ class ItemWorker:
                 "status": str(settled.item.status),
                 "lane": settled.item.lane,
                 "outcome": str(settled.item.outcome),
-                "reason": settled.item.reason,
+                "reason": look.reason if isinstance(look, Missed) else settled.item.reason,
             },
         )
         self._on_settled(settled)
