@@ -160,7 +160,9 @@ def test_the_operators_secret_and_an_automatic_one_are_told_apart(secrets):
 @pytest.mark.seed("S-011")
 def test_an_automatic_token_never_replaces_the_operators(secrets):
     secrets.set("provider_token", "mine")
-    with pytest.raises(Refused, match="may be the operator's"):
+    with pytest.raises(
+        Refused, match=r"may be the operator's; .* clear api\.token on the settings"
+    ):
         secrets.keep_automatic("minted", identity="i")
     assert secrets.get("provider_token") == "mine"
     secrets.discard_automatic()

@@ -185,7 +185,8 @@ class SecretStore:
 
 _NOT_OURS: Final = (
     f"the stored {PROVIDER_TOKEN} is not replaced, because it may be the operator's; "
-    "the new token serves this run only"
+    "the new token serves this run only; bring back the key of the old one, store one of "
+    "your own, or clear api.token on the settings page"
 )
 
 
