@@ -355,6 +355,18 @@ def test_the_listener_is_asked_and_a_deaf_one_fails(tmp_path):
         wait_until(lambda: listener()[1] == "warn", "it is not running any more")
 
 
+def test_a_classifier_alone_is_said_to_switch_nothing_on(shell: Shell):
+    with StandIn() as stand_in:
+        told = {}
+        for enabled in ("true", "false"):
+            shell.environ["LYRSVC_INSTRUMENTAL_DETECTOR_CLASSIFIER_URL"] = stand_in.url
+            shell.environ["LYRSVC_INSTRUMENTAL_DETECTOR_ENABLED"] = enabled
+            row = found(shell.run("doctor", "--json"))["classifier"]
+            assert row["state"] == "ok"
+            told[enabled] = "only libraries and scans that wish it" in row["detail"]
+    assert told == {"true": False, "false": True}
+
+
 def test_an_unknown_zone_is_told(shell: Shell):
     row = found(shell.run("doctor", "--json", environ={"TZ": "Mars/Olympus"}))["time zone"]
     assert (row["state"], "Mars/Olympus" in row["detail"]) == ("warn", True)

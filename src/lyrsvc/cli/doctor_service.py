@@ -120,7 +120,11 @@ def _classifier(call: Call) -> Iterator[Finding]:
         remedy = "start it, or correct instrumental_detector.classifier_url"
         yield make("classifier", f"the classifier does not answer: {error}", remedy)
     else:
-        yield well("classifier", f"it answers{f', model {version}' if version else ''}")
+        model = f", model {version}" if version else ""
+        asked_by = (
+            "" if chosen.enabled else "; only libraries and scans that wish it are listened to"
+        )
+        yield well("classifier", f"it answers{model}{asked_by}")
 
 
 def _token(call: Call, secrets: "SecretStore | None") -> tuple[str, str]:
