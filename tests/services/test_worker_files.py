@@ -3,6 +3,7 @@
 import logging
 import os
 import stat
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,10 +12,18 @@ import pytest
 from builders import minimal_flac
 from fakes import Scripted
 from lyrsvc.core.detection import DetectorDown
-from lyrsvc.core.errors import Miss
-from lyrsvc.core.item import DetectorFinding, Result, Status, TargetResult, TargetStatus
+from lyrsvc.core.errors import Miss, Transient
+from lyrsvc.core.item import (
+    DetectorFinding,
+    Result,
+    Status,
+    TargetOrigin,
+    TargetResult,
+    TargetStatus,
+)
 from lyrsvc.core.sidecar import FetchMode
 from lyrsvc.core.wish import Wish
+from lyrsvc.store import library_rows
 from worker_shop import Knowing, a_song, an_answer
 
 TITLE = "Tidewater"
@@ -557,6 +566,26 @@ def test_a_target_whose_library_was_removed_meanwhile_is_not_written(shop):
     here.db.write(lambda tx: tx.run("DELETE FROM libraries"))
     here.work()
     assert (here.sidecars(), main.asked, here.all_items()) == ([], [], [])
+    assert here.wrong_counts() == {}
+
+
+@pytest.mark.parametrize("origin", [TargetOrigin.INVENTORY, TargetOrigin.PATH])
+@pytest.mark.parametrize("finds", [True, False])
+def test_what_is_asked_for_while_its_library_is_removed_is_not_written(shop, origin, finds):
+    class Watched(Knowing):
+        def lookup(self, recording, ctx):
+            found = super().lookup(recording, ctx)
+            here.db.write(lambda tx: library_rows.delete_library(tx, here.library_id))
+            if not finds:
+                raise Transient("connection refused", reason="network")
+            return found
+
+    main = Watched()
+    here = shop(main)
+    wish = here.wish(TITLE)
+    here.enqueuer.enqueue([replace(wish, spot=replace(wish.spot, origin=origin))])
+    here.work()
+    assert (here.sidecars(), len(main.asked), here.all_items()) == ([], 1, [])
     assert here.wrong_counts() == {}
 
 

@@ -288,13 +288,15 @@ class ItemWorker:
     def _serve(self, case: _Case, source: Source, progress: Progress) -> None:
         """Store what was found (B), write it everywhere (C), settle (D)."""
         item, claim = case.item, case.claim
+        # A library may have been removed while the lanes were asked.
+        wanted = self._steady.run(lambda: {target.id for target, _ in self._open_targets(item)})
+        spots = [spot for spot in source.spots if spot.target.id in wanted]
         plans = [
-            self._desk.plan(item, spot, self._words.fitted(item, spot, source))
-            for spot in source.spots
+            self._desk.plan(item, spot, self._words.fitted(item, spot, source)) for spot in spots
         ]
         intents = [
             intent
-            for spot, plan in zip(source.spots, plans, strict=True)
+            for spot, plan in zip(spots, plans, strict=True)
             for intent in self._desk.intents(spot, plan)
         ]
         self._write(lambda tx, now: _record(tx, claim, source, intents, now=now))

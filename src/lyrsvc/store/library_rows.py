@@ -98,9 +98,16 @@ def delete_dirs(tx: "Tx", library_id: int) -> None:
 
 
 def delete_library(tx: "Tx", library_id: int) -> None:
-    """Remove a library and what still hangs on it; done items and our memory of files stay."""
+    """Remove a library and what still hangs on it; done items and our memory of files stay.
+
+    What is being worked on finds out by the origin that it had a library; paths of webhooks, too.
+    """
     for name in ("files", "missing"):
         tx.run("DELETE FROM counts WHERE name = :name", name=f"{name}.{library_id}")
+    tx.run(
+        "UPDATE work_targets SET origin = 'inventory' WHERE library_id = :id AND origin = 'path'",
+        id=library_id,
+    )
     tx.run("DELETE FROM libraries WHERE id = :id", id=library_id)
 
 
