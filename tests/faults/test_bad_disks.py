@@ -110,3 +110,23 @@ def test_a_start_without_room_or_leave_to_write_ends_in_one_line_that_names_it(
     worst = told["database directory" if fault == "read_only" else "database"]
     remedies = {"read_only": "mount its file system writable", "disk_full": "free some space"}
     assert (worst["state"], worst["remedy"]) == ("fail", remedies[fault])
+
+
+@pytest.mark.parametrize("before", ["stopped", "killed"])
+def test_what_lies_on_a_disk_that_became_read_only_can_still_be_backed_up(
+    grounds, mount, tmp_path, before
+):
+    remount = mount(grounds.database.parent, "24m")
+    grounds.add_library()
+    with grounds.serve() as served:
+        assert served.send(grounds.announce(grounds.record("Before the Flood"))) == 200
+        if before == "stopped":
+            assert served.stop() == 0
+    remount("ro")
+    saved = tmp_path / "saved.tar.gz"
+    done = served.run("backup", "-o", str(saved))
+    assert (done.returncode, done.stdout.split("\t")[0]) == (0, str(saved))
+
+    elsewhere = grounds.serve(LYRSVC_DB_PATH=str(tmp_path / "elsewhere" / "x.db"))
+    assert elsewhere.run("backup", "restore", str(saved), "--yes").returncode == 0
+    assert "Before the Flood" in elsewhere.run("queue", "list").stdout

@@ -163,7 +163,7 @@ class SqliteEngine:
     def copy_to(self, destination: "Path") -> None:
         """Write a consistent copy of the live database to a new file, 0600, synced."""
         os.close(os.open(destination, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        source = self._open_reader("", BACKUP_WAIT_S)
+        source = self.open_reader(BACKUP_WAIT_S)
         try:
             target = connect(str(destination), flags=READ_WRITE)
             try:
