@@ -4,6 +4,7 @@ import errno
 import logging
 import os
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -452,6 +453,37 @@ def test_a_root_that_goes_is_waited_for(houses, music, tmp_path, how):
     house.scans.wait_for_scan(root)
     write(root / "sub" / "song.flac")
     house.scans.wait_for(lambda: root / "sub" in house.scans.directories)
+
+
+@pytest.fixture
+def disk(music) -> Iterator[Callable[[bool], None]]:
+    """Mount a small disk at c, or take it away; only root can."""
+    place, is_in = music / "c", False
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+
+    def put(is_wanted: bool) -> None:
+        nonlocal is_in
+        done = subprocess.run(command if is_wanted else ["umount", place], capture_output=True)
+        if done.returncode:
+            pytest.skip("no file system can be mounted here")
+        is_in = is_wanted
+
+    yield put
+    if is_in:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_disk_that_is_mounted_inside_a_library_is_watched(houses, music, disk):
+    house = houses(a_library(music), retry_s=0.05).open().run()
+    place = music / "c"
+    for name in ("first", "second"):  # the second in the place of one that was watched
+        for is_wanted in (True, False):
+            house.scans.seen.clear()
+            disk(is_wanted)
+            house.scans.wait_for_scan(place)
+            if is_wanted:
+                write(place / name / "song.flac")
+                house.scans.wait_for_scan(place / name)
 
 
 def test_a_list_that_cannot_be_read_leaves_things_as_they_are(houses, music, caplog):

@@ -1,9 +1,9 @@
-"""What kind of file system a place lies on, as Linux tells it; elsewhere nobody knows."""
+"""What is mounted where, and of what kind, as Linux tells it; elsewhere nobody knows."""
 
 import os
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 NETWORK: Final = frozenset(
@@ -15,29 +15,39 @@ NETWORK: Final = frozenset(
 )
 
 
-def network_kind(place: Path, *, table: Path = MOUNT_TABLE) -> str:
-    """Name the network file system a place lies on; empty for a local disk."""
+class Mount(NamedTuple):
+    """One mount; ``number`` and ``device`` tell it from another one at the same place."""
+
+    number: str
+    device: str
+    place: str
+    kind: str
+
+
+def all_mounts(*, table: Path = MOUNT_TABLE) -> list[Mount]:
+    """List what is mounted; of several at one place the last one lies on top."""
     try:
         lines = table.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
-        return ""
-    kind = _kind_at(os.path.realpath(place), lines)
-    return kind if kind in NETWORK else ""
-
-
-def _kind_at(path: str, lines: list[str]) -> str:
-    """Find the innermost mount; of several at one place the last one lies on top."""
-    best, kind = "", ""
+        return []
+    mounts: list[Mount] = []
     for line in lines:
         head, _, tail = line.partition(" - ")
-        fields, more = head.split(" "), tail.split(" ")
-        if len(fields) < 5 or not more[0]:
-            continue
-        mount = _plain(fields[4])
-        inside = path == mount or path.startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= len(best):
-            best, kind = mount, more[0]
-    return kind
+        fields, kind = head.split(" "), tail.split(" ")[0]
+        if len(fields) >= 5 and kind:
+            mounts.append(Mount(fields[0], fields[2], _plain(fields[4]), kind))
+    return mounts
+
+
+def network_kind(place: Path, *, table: Path = MOUNT_TABLE) -> str:
+    """Name the network file system a place lies on; empty for a local disk."""
+    path = os.path.realpath(place)
+    best, kind = "", ""
+    for mount in all_mounts(table=table):
+        inside = path == mount.place or path.startswith(mount.place.rstrip("/") + "/")
+        if inside and len(mount.place) >= len(best):
+            best, kind = mount.place, mount.kind
+    return kind if kind in NETWORK else ""
 
 
 def _plain(escaped: str) -> str:

@@ -6,13 +6,14 @@ gives an event, and what was there before is in the list.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from lyrsvc.core.errors import Refused
 from lyrsvc.core.library import Library
 from lyrsvc.files.tree import DEFAULT_DEPTH, is_skipped
 from lyrsvc.services.inotify_link import is_gone, watch_limit
+from lyrsvc.services.mounts import Mount, all_mounts
 from lyrsvc.services.watch_tree import Added, WatchTree, list_subdirectories
 from lyrsvc.services.watched_roots import Owner, WatchedRoots
 
@@ -49,6 +50,7 @@ class Survey:
         self._found: dict[str, None] = {}
         self._refused: set[str] = set()
         self._denied: list[str] = []
+        self._mounts: frozenset[Mount] = frozenset()
         self._is_capped = False
         self._is_starting = False
         self._is_full = False
@@ -66,6 +68,7 @@ class Survey:
     def start(self, libraries: Iterable[Library]) -> None:
         """Watch everything there is; raise ``Refused`` when that is more than the cap."""
         self.roots = WatchedRoots.of(libraries)
+        self._mounts = frozenset(all_mounts())
         self._waiting = {root: _Order(deep=False, top=None) for root in self.roots.libraries}
         self._is_starting = True
         while self.step():
@@ -100,11 +103,12 @@ class Survey:
     def lose(self, path: str) -> None:
         """Give up a directory that went away; the name may be there again already."""
         self._tree.forget(path)
+        self._mounts = frozenset()  # the same disk may come back in the same place
         self.discover(path)
 
     def retry(self) -> None:
-        """Look again at roots and at everything that could not be watched."""
-        for path in (*self._tree.unwatched, *self.roots.libraries):
+        """Look again at roots, at new mounts in them and at everything that was refused."""
+        for path in (*self._tree.unwatched, *self._find_new_mounts(), *self.roots.libraries):
             self.discover(path)
 
     def step(self) -> bool:
@@ -118,6 +122,16 @@ class Survey:
         if not self._waiting:
             self._finish()
         return True
+
+    def _find_new_mounts(self) -> Iterator[str]:
+        """Give the directories over which something was mounted; no event tells of it."""
+        before, self._mounts = self._mounts, frozenset(all_mounts())
+        for mount in self._mounts - before:
+            for root, real in self.roots.resolved.items():
+                names = mount.place.removeprefix(f"{real}/").split("/")
+                is_below = mount.place.startswith(f"{real}/") and len(names) <= self._depth
+                if is_below and not any(map(is_skipped, names)):
+                    yield "/".join((root, *names))
 
     def _look(self, path: str, owner: Owner, order: _Order) -> None:
         if owner.root in self._refused:
