@@ -8,8 +8,9 @@ import ssl
 import threading
 import time
 import tracemalloc
+import warnings
 import zlib
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -334,13 +335,36 @@ def test_a_certificate_nobody_vouches_for_is_refused(upstream, connect, tmp_path
     assert (error.reason, str(error)) == ("network", "certificate not trusted")
 
 
+@pytest.mark.parametrize(
+    ("days", "host", "text"),
+    [
+        ((1, 2), "127.0.0.1", "certificate not valid yet; check the clock"),
+        ((-2, -1), "127.0.0.1", "certificate expired; check the clock"),
+        ((-1, 1), "127.0.0.9", "certificate of another host"),
+    ],
+)
+def test_a_certificate_that_does_not_fit_tells_why(connect, tmp_path, days, host, text):
+    context, certificate = make_certificate(tmp_path, days=days, host=host)
+    with TlsServer(context) as url:
+        error = fault_of(Upstream(connect(ca_file=str(certificate))), url)
+    assert (error.reason, str(error)) == ("network", text)
+
+
+def test_a_clock_far_behind_is_not_told_at_every_connection(connect, tmp_path, monkeypatch):
+    monkeypatch.setattr("urllib3.connection.RECENT_DATE", date.max)
+    context, certificate = make_certificate(tmp_path)
+    with TlsServer(context) as url, warnings.catch_warnings(record=True) as told:
+        assert Upstream(connect(ca_file=str(certificate))).get(url).body == b"{}"
+    assert told == []
+
+
 def test_connections_may_be_closed_twice(connect):
     connections: Connections = connect()
     connections.close()
     connections.close()
 
 
-def make_certificate(directory):
+def make_certificate(directory, *, days=(-1, 1), host="127.0.0.1"):
     import datetime
     import ipaddress
 
@@ -357,11 +381,11 @@ def make_certificate(directory):
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now + timedelta(days=days[0]))
+        .not_valid_after(now + timedelta(days=days[1]))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))]),
             critical=False,
         )
         .sign(key, hashes.SHA256())

@@ -91,6 +91,18 @@ def test_a_trial_asks_once_and_counts_nowhere(open_shop, answer, ok):
     assert kept(shop) == before
 
 
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Transient("certificate not trusted", reason="network"), "certificate not trusted"),
+        (Transient(reason="timeout"), "timeout"),
+    ],
+)
+def test_a_trial_that_fails_tells_why(open_shop, fault, why):
+    trial = desk_of(open_shop(Scripted("lrclib", fault))).test("lrclib")
+    assert trial.detail == f"it could not be reached ({why})"
+
+
 def test_a_trial_keeps_the_pace_of_the_lane(open_shop, clock):
     shop = open_shop(Scripted("lrclib", Miss()), cooldown_s=15)
     lanes = desk_of(shop)

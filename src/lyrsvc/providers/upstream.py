@@ -64,6 +64,7 @@ class Connections:
         self.limits = limits
         self._now = now
         self._headers = {"User-Agent": user_agent(version), "Accept-Encoding": "gzip"}
+        urllib3.disable_warnings(faults.SystemTimeWarning)  # the fault itself says it, once
         self._pools = DeadlinePools(num_pools=8, maxsize=KEPT_TO_A_HOST, ca_certs=ca_file)
 
     def exchange(self, url: str, headers: Mapping[str, str], cap_bytes: int) -> Reply:
@@ -195,6 +196,10 @@ def _lane_error(error: Exception) -> LaneError:
     causes = tuple(_causes(error))
     if any(isinstance(cause, faults.DecodeError) for cause in causes):
         return Malformed("body cannot be decompressed")
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            text = _CERTIFICATE_FAULTS.get(cause.verify_code, "certificate not trusted")
+            return Transient(text, reason="network")
     for kinds, reason, text in _FAULTS:
         if any(isinstance(cause, kinds) for cause in causes):
             return Transient(text, reason=reason)
@@ -202,8 +207,15 @@ def _lane_error(error: Exception) -> LaneError:
     return Transient(f"connection failed: {why}" if why else "connection failed", reason="network")
 
 
+_CERTIFICATE_FAULTS: Final = {
+    9: "certificate not valid yet; check the clock",
+    10: "certificate expired; check the clock",
+    62: "certificate of another host",
+    64: "certificate of another host",
+}
+"""What OpenSSL's codes mean where more can be said than that nobody vouches for it."""
+
 _FAULTS: Final[tuple[tuple[tuple[type[BaseException], ...], str, str], ...]] = (
-    ((ssl.SSLCertVerificationError,), "network", "certificate not trusted"),
     ((faults.NameResolutionError, socket.gaierror), "network", "host name not found"),
     ((ConnectionRefusedError,), "network", "connection refused"),
     ((faults.TimeoutError, TimeoutError), "timeout", "timeout"),

@@ -316,8 +316,9 @@ def _told(attempt: Attempt) -> str:
     if attempt.answer is Answer.SKIPPED:
         return _closed_text(attempt.reason, attempt.until)
     text = _ANSWERS[attempt.answer]
-    has_more = attempt.reason not in ("", str(attempt.answer)) and not attempt.answer.definitive
-    return f"{text} ({attempt.reason})" if has_more else text
+    known = ("", str(attempt.answer))
+    why = next((more for more in (attempt.text, attempt.reason) if more not in known), "")
+    return f"{text} ({why})" if why and not attempt.answer.definitive else text
 
 
 def _closed_text(cause: str, until: datetime | None) -> str:
