@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from fakes import FakeClock, Scripted
-from lyrsvc.core.errors import Miss, StoreError, Throttled
+from lyrsvc.core.errors import Miss, StorageFailed, StoreBusy, StoreError, Throttled
 from lyrsvc.services import health_rules as rules
 from lyrsvc.services.health_checks import CODES, ERROR, WARNING, HealthChecks, error, warning
 from lyrsvc.services.lane_desk import LaneDesk
@@ -325,6 +325,22 @@ def test_a_clock_that_jumps_is_told_for_an_hour(clock):
 )
 def test_a_worker_that_claims_nothing(pause, codes):
     assert found(rules.check_worker(lambda: pause)) == codes
+
+
+@pytest.mark.parametrize(
+    ("fault", "remedy"),
+    [
+        (StorageFailed("no room for the database x.db; free some space"), "free some space"),
+        (StorageFailed("x.db was removed or replaced; restart"), "restart"),
+        (StoreBusy("x.db is held by another process; try again"), "end the program that holds it"),
+        (StorageFailed("x.db cannot be used"), "check the disk of the database"),
+    ],
+)
+def test_a_worker_that_storage_keeps_from_work_names_what_helps(fault, remedy):
+    (entry,) = rules.check_worker(lambda: Pause(PauseCause.STORAGE, fault=fault))()
+    why = str(fault).split("; ")[0]
+    assert entry.detail == f"nothing is claimed: the database cannot be written ({why})"
+    assert entry.remedy == remedy
 
 
 def test_a_watcher_that_does_not_see_everything():

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from lyrsvc.core.errors import StoreBusy
 from lyrsvc.core.ports import Clock
 from lyrsvc.services.health_checks import Check, HealthEntry, error, in_words, warning
 from lyrsvc.services.lane_desk import NOT_CONFIGURED, LaneDesk, LaneView
@@ -232,7 +233,11 @@ def check_worker(pause: Callable[[], Pause | None]) -> Check:
         until = f" until {_moment(found.until)}" if found.until else ""
         detail = f"nothing is claimed{until}: {_PAUSES[found.cause]}"
         if found.cause is PauseCause.STORAGE:
-            yield error("worker_paused", detail, "free some space on the disk of the database")
+            why, _, remedy = str(found.fault or "").partition("; ")
+            if isinstance(found.fault, StoreBusy):
+                remedy = "end the program that holds it"
+            detail = f"{detail} ({why})" if why else detail
+            yield error("worker_paused", detail, remedy or "check the disk of the database")
         else:
             yield warning("worker_paused", detail, "it goes on by itself; see the lanes")
 

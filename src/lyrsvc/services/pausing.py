@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lyrsvc.core.errors import StoreError
 from lyrsvc.core.pacing import Standing
 from lyrsvc.services.lanes import Lane, Outlook
 from lyrsvc.services.steadying import Steady
@@ -26,10 +27,11 @@ class PauseCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is claimed; ``until`` is None when no moment is known."""
+    """Nothing is claimed; ``until`` is None when no moment is known, ``fault`` is the storage's."""
 
     cause: PauseCause
     until: datetime | None = None
+    fault: StoreError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Gate:
         if self._is_stopping():
             return Pause(PauseCause.SHUTDOWN)
         if self._steady.rest_s:
-            return Pause(PauseCause.STORAGE, self._steady.retry_at)
+            return Pause(PauseCause.STORAGE, self._steady.retry_at, self._steady.fault)
         active = [lane for lane in self._lanes if lane.active]
         if not active:
             return Pause(PauseCause.NO_LANE)

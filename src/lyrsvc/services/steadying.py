@@ -32,7 +32,7 @@ class Steady:
         self._retry_s = retry_s
         self._lock = threading.Lock()
         self._due_s: float | None = None
-        self._cause = ""
+        self._fault: StoreError | None = None
 
     @property
     def rest_s(self) -> float | None:
@@ -45,6 +45,11 @@ class Steady:
         """Give the moment the storage is tried again; None while it works."""
         rest_s = self.rest_s
         return None if rest_s is None else self._clock.now() + timedelta(seconds=rest_s)
+
+    @property
+    def fault(self) -> StoreError | None:
+        """Give what the storage said last; None while it works."""
+        return self._fault
 
     def run(self, step: Callable[[], T]) -> T:
         """Run a step until the storage lets it through; ``Cancelled`` when the program stops."""
@@ -62,7 +67,8 @@ class Steady:
     def note(self, fault: StoreError) -> None:
         """Take note of a fault; each cause is told once, until it is over."""
         with self._lock:
-            told, self._cause = self._cause == fault.code, fault.code
+            told = self._fault is not None and self._fault.code == fault.code
+            self._fault = fault
             self._due_s = self._clock.monotonic() + self._retry_s
         if not told:
             _LOG.error(
@@ -76,7 +82,7 @@ class Steady:
         if self._due_s is None:
             return
         with self._lock:
-            failed, self._due_s, self._cause = self._due_s is not None, None, ""
+            failed, self._due_s, self._fault = self._due_s is not None, None, None
         if failed:
             _LOG.info("the database can be used again")
 

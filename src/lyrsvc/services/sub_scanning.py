@@ -47,6 +47,7 @@ class SubScans:
         self._clock = clock
         self._storage_retry_s = storage_retry_s
         self._on_scanned = on_scanned
+        self._told = ""
         self._changed = threading.Condition()
 
     def __len__(self) -> int:
@@ -110,6 +111,7 @@ class SubScans:
         except Exception:  # noqa: BLE001 - one scan that fails ends nothing
             _LOG.exception("scan of a changed directory failed", extra=fields)
             return
+        self._told = ""
         if is_done:
             self._on_scanned(directory, begun)
         else:
@@ -118,7 +120,9 @@ class SubScans:
     def _put_off(self, waiting: Sequence[tuple[Owner, str]], error: StoreError) -> None:
         """Keep what the database cannot take now: nobody tells of these directories again."""
         fields = {"path": waiting[0][1], "directories": len(waiting), "reason": str(error)}
-        _LOG.warning("changed directories are scanned later", extra=fields)
+        level = logging.DEBUG if self._told == str(error) else logging.WARNING
+        _LOG.log(level, "changed directories are scanned later", extra=fields)
+        self._told = str(error)
         for owner, directory in waiting:
             self.touch(directory, owner.root, after_s=self._storage_retry_s)
 

@@ -66,8 +66,8 @@ class Worker:
     @property
     def pause(self) -> Pause | None:
         """Say why nothing is claimed, as far as the slots know; None while work goes on."""
-        retry_at = self._steady.retry_at
-        return Pause(PauseCause.STORAGE, retry_at) if retry_at else self._pause
+        retry_at, fault = self._steady.retry_at, self._steady.fault
+        return Pause(PauseCause.STORAGE, retry_at, fault) if retry_at else self._pause
 
     @property
     def is_writing(self) -> bool:
