@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -340,6 +341,20 @@ def test_a_rotation_that_fails_keeps_the_line_and_is_tried_again_later(
     clock.advance(31)
     one.write("line 4")
     assert lines_of(one.path) == ["line 4"]
+
+
+@posix_only
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_a_log_that_is_deleted_is_begun_anew_with_the_next_line(log_file, what):
+    log = log_file()
+    log.write("one")
+    if what == "file":
+        log.path.unlink()
+    else:
+        shutil.rmtree(log.path.parent)
+    log.write("two", "three")
+    assert log.path.read_text() == "two\nthree\n"
+    assert log.complaints == []
 
 
 def test_a_removed_directory_is_made_again_after_reopen(log_file):

@@ -141,7 +141,13 @@ class RotatingFile(logging.Handler):
 
     def _append(self, line: bytes) -> None:
         file = self._file if self._file is not None else self._open_file()
-        size = os.fstat(file).st_size
+        facts = os.fstat(file)
+        if not facts.st_nlink:  # somebody deleted it, as to make room
+            self._close_file()
+            _make_directories(self._path.parent)
+            file = self._open_file()
+            facts = os.fstat(file)
+        size = facts.st_size
         if size and size + len(line) > self._max_bytes and self._may_rotate():
             file = self._rotate()
             size = os.fstat(file).st_size
