@@ -58,6 +58,12 @@ ITEMS = (
     ),
     Item(f"/etc/init.d/{ACCOUNT}", f"packaging/openrc/{ACCOUNT}.initd", 0o755, OPENRC),
     Item(f"/etc/conf.d/{ACCOUNT}", f"packaging/openrc/{ACCOUNT}.confd", 0o644, OPENRC, "config"),
+    Item(
+        f"/etc/logrotate.d/{ACCOUNT}",
+        f"packaging/openrc/{ACCOUNT}.logrotate",
+        kinds=OPENRC,
+        type="config",
+    ),
     Item("/usr/bin/lyrsvc", "packaging/native/program/lyrsvc", 0o755, OPENRC),
     Item(f"{SETTINGS}/config.example.toml", "config.example.toml", type="config"),
     Item(f"{_SHELLS}/bash-completion/completions/lyrsvc", "lyrsvc.bash"),

@@ -1,6 +1,7 @@
 """What starts the service: the systemd unit with its drop-ins, and the OpenRC script."""
 
 import configparser
+import re
 import shutil
 import subprocess
 
@@ -136,6 +137,14 @@ def test_the_openrc_script_does_the_same() -> None:
     assert assigned["export LYRSVC_LOG_FORMAT"] == '"${LYRSVC_LOG_FORMAT:-json}"'
     assert "    need net\n" in script
     assert "checkpath --directory --owner lyrsvcgo-svc:lyrsvcgo-svc --mode 0750" in script
+
+
+def test_the_log_that_openrc_keeps_open_is_rotated_without_a_new_file() -> None:
+    script = (ROOT / "packaging/openrc/lyrsvcgo-svc.initd").read_text()
+    rules = (ROOT / "packaging/openrc/lyrsvcgo-svc.logrotate").read_text()
+    (log,) = re.findall(r"^(/\S+) \{$", rules, re.MULTILINE)
+    assert f'error_log="${{LYRSVC_OUTPUT_LOG:-{log}}}"' in script
+    assert {"copytruncate", "missingok", "rotate"} <= set(rules.split())
 
 
 def test_examples_name_the_real_port() -> None:

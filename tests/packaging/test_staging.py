@@ -34,6 +34,7 @@ WITH_SYSTEMD = {
 WITH_OPENRC = {
     "etc/init.d/lyrsvcgo-svc": 0o755,
     "etc/conf.d/lyrsvcgo-svc": 0o644,
+    "etc/logrotate.d/lyrsvcgo-svc": 0o644,
     "usr/bin/lyrsvc": 0o755,
 }
 
