@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lyrsvc.settings.findings import Finding, fault
+from lyrsvc.settings.whole_files import read_whole
 
 BOM = "\ufeff"
 
@@ -23,7 +24,7 @@ class BrokenToml(ValueError):
 def read_config(path: Path, *, missing: str) -> ConfigText:
     """Read the file; ``missing`` is the fault of a file that has to be there, or blank."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_whole(path).decode("utf-8")
     except FileNotFoundError:
         return ConfigText({}, (fault("", missing),) if missing else ())
     except (OSError, UnicodeDecodeError) as error:

@@ -17,6 +17,7 @@ from lyrsvc.settings.resolving import Resolution, Sources, locked_by, resolve, w
 from lyrsvc.settings.rules import View, check_rules, drop_primary_from_fallbacks
 from lyrsvc.settings.sections import Db, Settings
 from lyrsvc.settings.unknowns import PASSWORD, PASSWORD_FILE, unknown_keys, unknown_variables
+from lyrsvc.settings.whole_files import read_whole
 
 _NO_ENV_FILE = "none"
 _LANE_VARIABLES = f"{brand.ENV_PREFIX}PROVIDERS_"
@@ -210,7 +211,7 @@ def _read_env_file(inputs: Inputs) -> _EnvFile:
     home = locations.home_of(inputs.environ)
     path = locations.absolute(named or ".env", inputs.working_directory, home)
     try:
-        return _EnvFile(path.read_bytes().decode("utf-8"), str(path), ())
+        return _EnvFile(read_whole(path).decode("utf-8"), str(path), ())
     except (OSError, UnicodeDecodeError) as error:
         if not named and isinstance(error, FileNotFoundError):
             return _EnvFile("", "", ())

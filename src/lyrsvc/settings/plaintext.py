@@ -6,6 +6,7 @@ from lyrsvc.settings import dotenv, locations
 from lyrsvc.settings.loading import Inputs, Loaded
 from lyrsvc.settings.registry import variables
 from lyrsvc.settings.resolving import written_at
+from lyrsvc.settings.whole_files import read_whole
 
 _DEFAULT_ENV_FILE = ".env"
 _NO_ENV_FILE = "none"
@@ -40,7 +41,7 @@ def _env_file(loaded: Loaded) -> tuple[str, dict[str, str]]:
     home = locations.home_of(inputs.environ)
     path = locations.absolute(named, inputs.working_directory, home)
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_whole(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):  # loading has told about it
         return "", {}
     return str(path), dotenv.read_dotenv(text, str(path), loaded.registry).variables

@@ -9,6 +9,7 @@ from lyrsvc.core.setting_kinds import PathName
 from lyrsvc.settings.addresses import without_anything_before_at
 from lyrsvc.settings.findings import Finding, Kind, fault, warning
 from lyrsvc.settings.registry import Registry, variables
+from lyrsvc.settings.whole_files import read_whole
 
 _SECRET_FILE_LIMIT = 64 * 1024
 _LONGEST_SHOWN = 80
@@ -146,8 +147,7 @@ def _read_secret_file(
     entry: Entry, name: str, path: str, place: Place, findings: list[Finding]
 ) -> str:
     try:
-        with _FILE_NAME.from_text(path, place).open("rb") as file:
-            data = file.read(_SECRET_FILE_LIMIT + 1)
+        data = read_whole(_FILE_NAME.from_text(path, place), _SECRET_FILE_LIMIT + 1)
         if len(data) > _SECRET_FILE_LIMIT:
             findings.append(fault(entry.path, f"{name}: {path} is larger than 64 KiB"))
             return ""
