@@ -375,7 +375,6 @@ def test_an_unknown_zone_is_told(shell: Shell):
     ].startswith("Europe/Oslo")
 
 
-@pytest.mark.skipif(not Path("/usr/share/zoneinfo/Asia/Tokyo").is_file(), reason="no zones here")
 def test_a_zone_may_be_named_by_its_path(shell: Shell):
     path = "/usr/share/zoneinfo/Asia/Tokyo"
     row = found(shell.run("doctor", "--json", environ={"TZ": path}))["time zone"]
