@@ -14,10 +14,11 @@ from lyrsvc.core.outcome import Answer, Attempt
 from lyrsvc.core.pacing import LaneState, Standing, standing
 from lyrsvc.core.ports import Clock
 from lyrsvc.core.recording import Recording
+from lyrsvc.services.lane_memory import open_early
 from lyrsvc.services.lanes import Lane
 from lyrsvc.services.listening import LANE
 from lyrsvc.services.lookup import NOTHING_TO_ASK
-from lyrsvc.store import claims, lane_attempts, lane_state
+from lyrsvc.store import lane_attempts, lane_state
 from lyrsvc.store.database import Database, Tx, from_db
 from lyrsvc.store.reporting import provider_effectiveness
 
@@ -228,14 +229,6 @@ class LaneDesk:
         if name in self._lanes:
             return self._lanes[name].active
         return self._detector is not None and self._detector()
-
-
-def open_early(tx: Tx, name: str, *, now: datetime) -> bool:
-    """Let a closed lane be probed now, by a track that waits for it; False when it is open."""
-    if not lane_state.reset(tx, name, now=now):
-        return False
-    claims.hasten_released(tx, now=now)
-    return True
 
 
 def _remedy(name: str, cause: str) -> str:

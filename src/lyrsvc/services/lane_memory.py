@@ -5,11 +5,12 @@ of it; several processes share them.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 
 from lyrsvc.core.pacing import LaneState
 from lyrsvc.core.ports import Clock
-from lyrsvc.store import lane_state
-from lyrsvc.store.database import Database
+from lyrsvc.store import claims, lane_state
+from lyrsvc.store.database import Database, Tx
 
 
 class StoredLaneMemory:
@@ -38,3 +39,11 @@ class StoredLaneMemory:
         return self._db.write(
             lambda tx: lane_state.change(tx, self._lane, step, owner=self._owner, now=now)
         )
+
+
+def open_early(tx: Tx, name: str, *, now: datetime) -> bool:
+    """Let a closed lane be probed now, by a track that waits for it; False when it is open."""
+    if not lane_state.reset(tx, name, now=now):
+        return False
+    claims.hasten_released(tx, now=now)
+    return True

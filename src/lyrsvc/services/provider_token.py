@@ -12,7 +12,7 @@ from lyrsvc.core import token_asking
 from lyrsvc.core.errors import ConfigError, LaneError, Refused, StoreError
 from lyrsvc.providers.tokens import AutomaticToken, OperatorToken, is_placeholder
 from lyrsvc.security.vault import SecretUnreadable
-from lyrsvc.services.lane_desk import open_early
+from lyrsvc.services.lane_memory import open_early
 from lyrsvc.services.lanes import Cancelled
 from lyrsvc.services.lookup import NOTHING_TO_ASK
 from lyrsvc.services.secret_store import PROVIDER_TOKEN, Secret, SecretStore

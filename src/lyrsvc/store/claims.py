@@ -105,6 +105,7 @@ def promote(tx: "Tx", *, now: datetime, chance: Random, limit: int = PROMOTED_AT
 
 def hasten_released(tx: "Tx", *, now: datetime) -> int:
     """Let items that were given back while nobody could be asked be due now; give how many."""
+    # The list of statuses is that of the index of waiting items; only pending ones are meant.
     return tx.run(
         """
         UPDATE work_items SET due_at = :now
